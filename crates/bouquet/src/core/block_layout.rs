@@ -1,0 +1,365 @@
+//! The layout of `blocked` and `bloom-g`: a key's bits lie in one small block, or in g of them.
+//!
+//! # Hash bits
+//!
+//! Bits that choose a block and bits that choose a place in it must differ, or the two are correlated. With the digest
+//! (h1, h2) and `derive` as in [`Digest::derive`]:
+//!
+//! * block 0 is h1, blocks 1 and 2 are the halves of `derive(1)`, block 3 the first half of `derive(2)`, each mapped to the
+//!   number of blocks by fastrange;
+//! * places are fields of log2(B) bits, taken from the low end of h2, then of the halves of `derive(3)`, `derive(4)`, ...;
+//!   what is left of a word that is too short for a field is not used.
+
+use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
+
+use crate::capability::Estimate;
+use crate::core::Layout;
+use crate::core::bit_filter::{set_each, test_each};
+use crate::error::{Error, Result};
+use crate::hash::{Digest, MAX_HASHES, SplitMix, fastrange};
+use crate::kind::{Config, Facts, Setting};
+use crate::simd::prefetch;
+use crate::store::BitStore;
+use crate::theory::blocks::{self, Inner};
+
+/// What distinguishes the kinds of this layout: their facts and how they read their settings.
+///
+/// ```
+/// use bouquet::{core::{BlockKind, blocked::Blocked}, kind::Config};
+/// let config = Config::new(&Blocked::FACTS).set("block", "64")?;
+/// let shape = Blocked::shape(&config)?;
+/// assert_eq!((shape.block_bits, shape.blocks_per_key), (64, 1));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub trait BlockKind: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
+    /// The facts of the kind.
+    const FACTS: Facts;
+
+    /// The shape that the settings describe.
+    fn shape(config: &Config) -> Result<Shape>;
+
+    /// The settings that describe the shape, besides `bits` and `hashes`.
+    fn settings(shape: &Shape, config: Config) -> Config;
+}
+
+/// How blocks are made and used.
+///
+/// ```
+/// use bouquet::{core::{Shape, bloom_g::{BloomG, KIND}}, kind::Config};
+/// let config = Config::new(KIND.facts()).set("items", "100")?.set("words-per-key", "2")?;
+/// let shape = BloomG::from_config(&config)?.layout().shape();
+/// assert_eq!(shape, Shape { block_bits: 64, blocks_per_key: 2, patterns: 0 });
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Bits of a block: 32, 64, 128, 256 or 512.
+    pub block_bits: u32,
+    /// Blocks that a key uses, 1 to 4.
+    pub blocks_per_key: u32,
+    /// The number of precomputed patterns, one of which is a key's bits in its block; 0 for bits of its own.
+    pub patterns: u32,
+}
+
+/// A key's bits lie in at most this many blocks.
+pub const MAX_BLOCKS_PER_KEY: u32 = 4;
+
+/// The most patterns that may be asked for.
+pub const MAX_PATTERNS: u32 = 1 << 16;
+
+/// k positions in g blocks.
+///
+/// ```
+/// use bouquet::{BlockedBloom, core::Layout};
+/// let filter = BlockedBloom::with_size(1_000, 7)?;
+/// assert_eq!(filter.layout().bits(), 1_024, "whole blocks of 512 bits");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Blocks<K> {
+    shape: Shape,
+    blocks: u64,
+    hashes: u32,
+    patterns: Arc<OnceLock<Vec<u64>>>,
+    kind: PhantomData<K>,
+}
+
+impl<K> PartialEq for Blocks<K> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.shape, self.blocks, self.hashes) == (other.shape, other.blocks, other.hashes)
+    }
+}
+
+/// Fields of equal width from the digest's stream of words.
+struct Fields {
+    digest: Digest,
+    word: u64,
+    spare: Option<u64>,
+    left: u32,
+    width: u32,
+    stream: u64,
+}
+
+impl Fields {
+    #[inline]
+    fn new(digest: Digest, width: u32) -> Self {
+        Fields { digest, word: digest.h2, spare: None, left: 64 / width, width, stream: 3 }
+    }
+
+    #[inline]
+    fn next(&mut self) -> u64 {
+        if self.left == 0 {
+            self.refill();
+        }
+        self.left -= 1;
+        let field = self.word & ((1 << self.width) - 1);
+        self.word >>= self.width;
+        field
+    }
+
+    #[cold]
+    fn refill(&mut self) {
+        self.word = match self.spare.take() {
+            Some(word) => word,
+            None => {
+                let more = self.digest.derive(self.stream);
+                self.stream += 1;
+                self.spare = Some(more.h2);
+                more.h1
+            }
+        };
+        self.left = 64 / self.width;
+    }
+}
+
+impl<K: BlockKind> Blocks<K> {
+    fn theory(&self) -> blocks::Layout {
+        blocks::Layout {
+            block_bits: self.shape.block_bits.into(),
+            inner: Inner::Bits,
+            blocks_per_key: self.shape.blocks_per_key,
+        }
+    }
+
+    /// How blocks are made and used.
+    ///
+    /// ```
+    /// use bouquet::{BlockedBloom, core::bloom_g::BloomG};
+    /// assert_eq!(BlockedBloom::with_rate(100, 0.01)?.layout().shape().block_bits, 512, "a cache line");
+    /// assert_eq!(BloomG::with_rate(100, 0.01)?.layout().shape().block_bits, 64, "a word");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The j-th block of a digest.
+    #[inline]
+    fn block(&self, digest: Digest, j: u32) -> u64 {
+        let word = match j {
+            0 => digest.h1,
+            1 => digest.derive(1).h1,
+            2 => digest.derive(1).h2,
+            _ => digest.derive(2).h1,
+        };
+        fastrange(word, self.blocks)
+    }
+
+    /// The positions per key in its j-th block: the first k mod g blocks get one more.
+    #[inline]
+    fn share(&self, j: u32) -> u32 {
+        let g = self.shape.blocks_per_key;
+        if g == 1 { self.hashes } else { self.hashes / g + u32::from(j < self.hashes % g) }
+    }
+
+    /// The positions of pattern number `index`, `hashes` of them one behind the other.
+    fn pattern(&self, index: u64) -> &[u64] {
+        let table = self.patterns.get_or_init(|| {
+            // The table is part of the format: a fixed seed, the positions drawn with replacement.
+            let mut random = SplitMix::new(0x626C_6F63_6B65_6421);
+            (0..self.shape.patterns * self.hashes).map(|_| random.below(self.shape.block_bits.into())).collect()
+        });
+        let start = (index * u64::from(self.hashes)) as usize;
+        table.get(start..start + self.hashes as usize).unwrap_or_default()
+    }
+
+    /// The bits of a key in a block of at most one word.
+    #[inline]
+    fn word_mask(fields: &mut Fields, count: u32) -> u64 {
+        (0..count).fold(0, |mask, _| mask | 1 << fields.next())
+    }
+
+    /// Whether a block fits in one word and its bits are the key's own, so that a mask serves.
+    #[inline]
+    fn in_word(&self) -> bool {
+        self.shape.block_bits <= 64 && self.shape.patterns == 0
+    }
+}
+
+impl<K: BlockKind> Layout for Blocks<K> {
+    const FACTS: Facts = K::FACTS;
+
+    fn plan(config: &Config) -> Result<Self> {
+        let shape = K::shape(config)?;
+        let theory = blocks::Layout {
+            block_bits: shape.block_bits.into(),
+            inner: Inner::Bits,
+            blocks_per_key: shape.blocks_per_key,
+        };
+        let block = u64::from(shape.block_bits);
+        let hashes = config.count("hashes").map(|k| k as u32);
+        let (bits, hashes) = match (config.count("bits"), config.count("items"), hashes) {
+            (Some(bits), _, Some(hashes)) => (bits, hashes),
+            (Some(bits), Some(items), None) => (bits, blocks::best_hashes(theory, bits as f64 / items as f64).0),
+            (None, Some(items), hashes) => {
+                let fpr = config.real("fpr").unwrap_or(0.01);
+                let size = blocks::for_rate(theory, items, fpr, hashes)?;
+                (size.bits, size.hashes)
+            }
+            (_, None, _) => {
+                return Err(Error::parameter(
+                    "items",
+                    "a whole number, at least 1",
+                    "missing (or give `bits` and `hashes`)",
+                ));
+            }
+        };
+        if hashes < shape.blocks_per_key {
+            let least = format!("at least the {} blocks of a key", shape.blocks_per_key);
+            return Err(Error::parameter("hashes", least, hashes));
+        }
+        let blocks = bits.div_ceil(block);
+        Ok(Blocks { shape, blocks, hashes: hashes.min(MAX_HASHES), patterns: Arc::default(), kind: PhantomData })
+    }
+
+    fn settings(&self, config: Config) -> Config {
+        let config = config.put("bits", Setting::Count(self.bits())).put("hashes", Setting::Count(self.hashes.into()));
+        K::settings(&self.shape, config)
+    }
+
+    fn bits(&self) -> u64 {
+        self.blocks * u64::from(self.shape.block_bits)
+    }
+
+    fn hashes(&self) -> u32 {
+        self.hashes
+    }
+
+    #[inline]
+    fn all(&self, digest: Digest, mut visit: impl FnMut(u64) -> bool) -> bool {
+        let block_bits = u64::from(self.shape.block_bits);
+        if self.shape.patterns > 0 {
+            let base = self.block(digest, 0) * block_bits;
+            let pattern = self.pattern(fastrange(digest.h2, self.shape.patterns.into()));
+            return pattern.iter().all(|place| visit(base + place));
+        }
+        let mut fields = Fields::new(digest, self.shape.block_bits.trailing_zeros());
+        (0..self.shape.blocks_per_key).all(|j| {
+            let base = self.block(digest, j) * block_bits;
+            (0..self.share(j)).all(|_| visit(base + fields.next()))
+        })
+    }
+
+    #[inline]
+    fn masks(&self, digest: Digest, mut visit: impl FnMut(usize, u64)) {
+        let block_bits = u64::from(self.shape.block_bits);
+        if self.in_word() {
+            let mut fields = Fields::new(digest, self.shape.block_bits.trailing_zeros());
+            for j in 0..self.shape.blocks_per_key {
+                let base = self.block(digest, j) * block_bits;
+                visit((base / 64) as usize, Self::word_mask(&mut fields, self.share(j)) << (base % 64));
+            }
+            return;
+        }
+        self.all(digest, |position| {
+            visit((position / 64) as usize, 1 << (position % 64));
+            true
+        });
+    }
+
+    #[inline]
+    fn test(&self, words: &[u64], digest: Digest) -> bool {
+        if self.in_word() {
+            let mut fields = Fields::new(digest, self.shape.block_bits.trailing_zeros());
+            let mut missing = 0;
+            for j in 0..self.shape.blocks_per_key {
+                let base = self.block(digest, j) * u64::from(self.shape.block_bits);
+                let mask = Self::word_mask(&mut fields, self.share(j)) << (base % 64);
+                missing |= mask & !words.get((base / 64) as usize).copied().unwrap_or(0);
+            }
+            return missing == 0;
+        }
+        test_each(self, words, digest)
+    }
+
+    #[inline]
+    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
+        if self.in_word() {
+            let mut fresh = 0;
+            let mut fields = Fields::new(digest, self.shape.block_bits.trailing_zeros());
+            for j in 0..self.shape.blocks_per_key {
+                let base = self.block(digest, j) * u64::from(self.shape.block_bits);
+                let mask = Self::word_mask(&mut fields, self.share(j)) << (base % 64);
+                if let Some(word) = words.get_mut((base / 64) as usize) {
+                    fresh |= mask & !*word;
+                    *word |= mask;
+                }
+            }
+            return fresh != 0;
+        }
+        set_each(self, words, digest)
+    }
+
+    #[inline]
+    fn prefetch<W>(&self, words: &[W], digest: Digest) {
+        for j in 0..self.shape.blocks_per_key {
+            prefetch(words, (self.block(digest, j) * u64::from(self.shape.block_bits) / 64) as usize);
+        }
+    }
+
+    fn expected_rate(&self, items: u64) -> f64 {
+        let own = blocks::rate(self.theory(), self.bits(), items, self.hashes);
+        if self.shape.patterns == 0 || items == 0 {
+            return own;
+        }
+        let per_key = self.bits() as f64 / items as f64;
+        let shared = blocks::pattern_collisions(self.shape.block_bits.into(), per_key, self.shape.patterns.into());
+        shared + (1.0 - shared) * own
+    }
+
+    fn rate_now(&self, bits: &BitStore) -> f64 {
+        let block = u64::from(self.shape.block_bits);
+        let shares: Vec<_> = (0..self.shape.blocks_per_key).map(|j| self.share(j) as i32).collect();
+        let mut sums = vec![0.0; shares.len()];
+        for start in (0..self.bits()).step_by(block as usize) {
+            let fill = bits.count_ones_in(start, start + block) as f64 / block as f64;
+            for (sum, share) in sums.iter_mut().zip(&shares) {
+                *sum += fill.powi(*share);
+            }
+        }
+        sums.iter().map(|sum| sum / self.blocks as f64).product()
+    }
+
+    fn expected_fill(&self, items: u64) -> (f64, f64) {
+        blocks::fill(self.theory(), self.bits(), items, self.hashes)
+    }
+
+    fn cardinality(&self, bits: &BitStore) -> Estimate {
+        Estimate::from_blocks(self.theory(), bits.len() - bits.count_ones(), self.bits(), self.hashes)
+    }
+
+    fn cardinality_error(&self, keys: f64) -> f64 {
+        blocks::cardinality_error(self.theory(), self.bits(), self.hashes, keys)
+    }
+
+    fn halved(&self) -> Option<Self> {
+        self.blocks.is_multiple_of(2).then(|| Blocks { blocks: self.blocks / 2, ..self.clone() })
+    }
+
+    fn fold(&self, position: u64) -> u64 {
+        let block = u64::from(self.shape.block_bits);
+        position / block / 2 * block + position % block
+    }
+}

@@ -1,0 +1,174 @@
+//! Bloom-1 and Bloom-g (Qiao, Li, Chen, 2011/2014).
+//!
+//! # The idea
+//!
+//! A membership test in exactly g reads of one machine word: g words are chosen independently, and k/g bits in each. It is the
+//! blocked filter with blocks of one word and g of them per key, and shares its implementation; g trades reads for accuracy.
+//!
+//! # The formula
+//!
+//! f = (sum_x Binomial(x; gn, 1/l) E_x)^g, with E_x the exact rate of x arrivals in a word of w bits. At 16 bits per key and
+//! w = 64: 0.41 % for g = 1, 0.11 % for g = 2, 0.07 % for g = 3.
+//!
+//! # Guarantee and cost
+//!
+//! No false negatives; g word reads, all issued before the first is looked at.
+//!
+//! # Choose another
+//!
+//! [`blocked`](super::blocked) with a cache line per key reads one line, too, and is more accurate than Bloom-1;
+//! [`ultra_fast`](super::ultra_fast) is faster.
+
+use crate::capability::NoteType;
+use crate::core::BitFilter;
+use crate::core::block_layout::{BlockKind, Blocks, MAX_BLOCKS_PER_KEY, Shape};
+use crate::error::Result;
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+
+/// A Bloom-g filter.
+///
+/// ```
+/// use bouquet::core::bloom_g::BloomG;
+/// let mut filter = BloomG::with_rate(1_000, 0.01)?;
+/// filter.insert("rose");
+/// assert!(filter.contains("rose"));
+/// assert!(!filter.contains("thistle"));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub type BloomG = BitFilter<Blocks<Words>>;
+
+/// The registry's row.
+pub const KIND: Kind = Kind::of::<BloomG>().contains().insert().merge().intersect().cardinality().compress().done();
+
+/// Blocks of one word, g per key.
+///
+/// ```
+/// use bouquet::{core::bloom_g::{BloomG, KIND}, kind::Config};
+/// let config = Config::new(KIND.facts()).set("items", "1000")?.set("words-per-key", "3")?;
+/// let mut filter = BloomG::from_config(&config)?;
+/// filter.insert("rose");
+/// assert_eq!(filter.bits().words().iter().filter(|word| **word != 0).count(), 3);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Words;
+
+const READS: Parameter = Parameter {
+    name: "words-per-key",
+    help: "g, the words over which a key's bits are spread",
+    of: ParameterType::Count { min: 1, max: MAX_BLOCKS_PER_KEY as u64, default: Some(1) },
+};
+
+const WORD: Parameter = Parameter {
+    name: "word",
+    help: "bits of a word",
+    of: ParameterType::Choice { options: &["64", "32", "128", "256"] },
+};
+
+impl BlockKind for Words {
+    const FACTS: Facts = Facts {
+        id: "bloom-g",
+        number: 5,
+        name: "Bloom-g filter",
+        aliases: &["bloom-1", "one-memory-access"],
+        family: "core",
+        papers: &["Y. Qiao, T. Li, S. Chen, One memory access Bloom filters and their generalization, 2011"],
+        summary: "Is x in S, in exactly g word reads? For tests whose memory accesses are counted.",
+        idea: "The hash picks g words independently and k/g bits in each; a test loads g words and compares masks.",
+        formulas: &[
+            "rate = (sum_x Binomial(x; g n, 1/l) * rate of x arrivals in a word)^g",
+            "at 16 bits per key, w = 64: 0.00405 (g = 1), 0.00113 (g = 2), 0.00070 (g = 3)",
+        ],
+        choose_another: "a cache line may be read whole: blocked; speed is all: ultra-fast.",
+        errors: &[ErrorClass::FalsePositive],
+        note: NoteType::None,
+        parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, READS, WORD],
+    };
+
+    fn shape(config: &Config) -> Result<Shape> {
+        // The options of the parameter are numbers.
+        let block_bits = config.choice("word").parse().unwrap_or(64);
+        Ok(Shape { block_bits, blocks_per_key: config.count("words-per-key").unwrap_or(1) as u32, patterns: 0 })
+    }
+
+    fn settings(shape: &Shape, config: Config) -> Config {
+        let ParameterType::Choice { options } = WORD.of else { return config };
+        let word = options.iter().find(|option| option.parse() == Ok(shape.block_bits)).unwrap_or(&options[0]);
+        config.put("words-per-key", Setting::Count(shape.blocks_per_key.into())).put("word", Setting::Choice(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::Layout;
+    use crate::hash::Hashing;
+    use crate::theory::spread::test_sigma_conditional;
+
+    fn made(bits: u64, hashes: u32, g: u32, seed: u64) -> BloomG {
+        let config = Config::new(KIND.facts()).hashed(Hashing::seeded(seed));
+        let settings = [("bits", bits), ("hashes", hashes.into()), ("words-per-key", g.into())];
+        let config = settings.into_iter().fold(config, |c, (name, value)| c.with(name, Setting::Count(value)).unwrap());
+        BloomG::from_config(&config).unwrap()
+    }
+
+    #[test]
+    fn rates_are_the_exact_ones_and_two_words_cut_the_rate_to_less_than_a_third() {
+        let mut measured = Vec::new();
+        for (per_key, g, hashes, expected) in
+            [(10, 1, 5, 0.017_84), (10, 2, 6, 0.010_27), (16, 1, 6, 0.004_052), (16, 2, 8, 0.001_125)]
+        {
+            let (mut found, mut now, mut squares) = (0, 0.0, 0.0);
+            for seed in 0..30 {
+                let mut filter = made(per_key * 100_000, hashes, g, seed);
+                (0..100_000u64).for_each(|key| {
+                    filter.insert(&key);
+                });
+                found += (100_000..200_000u64).filter(|key| filter.contains(key)).count();
+                now += filter.rate_now() / 30.0;
+                squares += filter.rate_now().powi(2) / 30.0;
+            }
+            let rate = found as f64 / 3e6;
+            let spread = ((squares - now * now).max(0.0) / 29.0).sqrt();
+            assert!((rate - now).abs() < 5.0 * test_sigma_conditional(now, 3_000_000), "g={g}: {rate} {now}");
+            assert!((now - expected).abs() < 5.0 * spread + 5e-6, "g={g}: {now} +- {spread} against {expected}");
+            measured.push(rate);
+        }
+        assert!(measured[3] < 0.3 * measured[2]);
+    }
+
+    #[test]
+    fn a_query_reads_g_words_chosen_independently() {
+        for g in 1..=4 {
+            let filter = made(1 << 20, 8, g, 1);
+            let mut equal = 0;
+            for key in 0..20_000u64 {
+                let digest = Hashing::seeded(1).digest(&key.to_le_bytes());
+                let mut words: Vec<u64> = Vec::new();
+                filter.layout().all(digest, |position| {
+                    words.push(position / 64);
+                    true
+                });
+                words.dedup();
+                assert!(words.len() <= g as usize);
+                equal += usize::from(words.len() < g as usize);
+                assert!(!words.windows(2).any(|pair| pair[1] == pair[0] + 1) || words.len() > 1);
+            }
+            // Two of g words coincide by chance, with probability about C(g,2) / l, and not more often.
+            let expected = 20_000.0 * f64::from(g * (g - 1) / 2) / 16_384.0;
+            assert!((equal as f64 - expected).abs() <= 5.0 * expected.sqrt() + 1e-9, "g={g}: {equal} {expected}");
+        }
+    }
+
+    #[test]
+    fn positions_that_g_does_not_divide_go_to_the_first_words() {
+        let filter = made(1 << 20, 7, 3, 1);
+        let mut positions = Vec::new();
+        filter.layout().all(Hashing::seeded(1).digest(b"rose"), |position| {
+            positions.push(position / 64);
+            true
+        });
+        let counts: Vec<_> = positions.chunk_by(|a, b| a == b).map(<[u64]>::len).collect();
+        assert_eq!(counts, [3, 2, 2]);
+    }
+}

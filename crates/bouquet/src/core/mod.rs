@@ -1,0 +1,39 @@
+//! Core: one set, stored as bits, asked "is x in S?".
+//!
+//! The members share one engine, [`BitFilter`]: a store of bits, a digest per key and a [`Layout`], which says where a
+//! key's bits lie. A kind of this family is its layout.
+//!
+//! Take [`standard`] when unsure; [`partitioned`] when the slices are to be read in parallel or one exact rate formula
+//! matters; [`compressed`] when the filter is sent more often than it is asked. For speed take [`ultra_fast`] at rates
+//! around 1 % and [`blocked`] below; [`bloom_g`] when single word reads count, [`one_hash`] when hash calls do.
+
+mod bit_filter;
+mod block_layout;
+pub mod blocked;
+pub mod bloom_g;
+pub mod compressed;
+pub mod one_hash;
+pub mod partitioned;
+pub mod standard;
+pub mod ultra_fast;
+
+pub(crate) use bit_filter::CACHED_BITS;
+pub use bit_filter::{BitFilter, Layout};
+pub use block_layout::{BlockKind, Blocks, Shape};
+
+use crate::registry::Family;
+
+/// The registry's rows of this family.
+pub const FAMILY: Family = Family {
+    name: "core",
+    summary: "one set as bits: is x in S?",
+    kinds: &[
+        standard::KIND,
+        partitioned::KIND,
+        compressed::KIND,
+        blocked::KIND,
+        bloom_g::KIND,
+        ultra_fast::KIND,
+        one_hash::KIND,
+    ],
+};

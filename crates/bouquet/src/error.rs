@@ -1,0 +1,219 @@
+//! The one error type of the library.
+//!
+//! Every variant says what was expected, what was found and, where there is one, the remedy, so that a front end can
+//! print it as it is.
+
+use std::path::PathBuf;
+
+/// What can go wrong in any public function of this library.
+///
+/// ```
+/// use bouquet::{Bloom, Error};
+/// let error = Bloom::with_rate(1_000, 1.5).unwrap_err();
+/// assert!(error.to_string().starts_with("parameter `fpr` must be"));
+/// assert!(matches!(error, Error::Parameter { found, .. } if found == "1.5"));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter is missing, malformed or outside its range.
+    #[error("parameter `{name}` must be {expected}, but is {found}")]
+    Parameter {
+        /// The parameter's name in the kind's schema.
+        name: String,
+        /// What would have been accepted.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// The kind has no parameter of this name.
+    #[error("kind `{kind}` has no parameter `{name}`; it has {known}")]
+    UnknownParameter {
+        /// The kind that was asked for.
+        kind: String,
+        /// The name that it does not know.
+        name: String,
+        /// The names that it knows, comma-separated.
+        known: String,
+    },
+    /// No kind of this name is registered.
+    #[error("unknown kind `{name}`; {suggestion}")]
+    UnknownKind {
+        /// The name that was asked for.
+        name: String,
+        /// The nearest names, or how to list all.
+        suggestion: String,
+    },
+    /// The kind does not have this verb.
+    #[error("kind `{kind}` cannot {verb}; kinds that can: {able}")]
+    Unsupported {
+        /// The kind of the filter at hand.
+        kind: String,
+        /// The verb that was asked for.
+        verb: String,
+        /// The kinds that have it, comma-separated.
+        able: String,
+    },
+    /// Two filters that were to be combined differ.
+    #[error("the filters differ in {field}: {left} and {right}; only filters of equal {field} can be combined")]
+    Incompatible {
+        /// The first field found to differ.
+        field: String,
+        /// Its value in the first filter.
+        left: String,
+        /// Its value in the second filter.
+        right: String,
+    },
+    /// An item does not fit the kind: a missing or superfluous value, a value or group out of range, a wrong width.
+    #[error("item not accepted: expected {expected}, found {found}")]
+    Item {
+        /// What the kind takes.
+        expected: String,
+        /// What was given.
+        found: String,
+    },
+    /// The structure has no room for the item; nothing was changed.
+    #[error("the filter is full: {what}; {remedy}")]
+    Full {
+        /// What is exhausted.
+        what: String,
+        /// What the user can do.
+        remedy: String,
+    },
+    /// The key to be removed or changed is certainly not present; nothing was changed.
+    #[error("the key is not in the filter; nothing was changed")]
+    NotPresent,
+    /// The structure cannot tell which of several places holds the key; nothing was changed.
+    #[error("cannot decide: {what}; nothing was changed")]
+    Ambiguous {
+        /// What is ambiguous.
+        what: String,
+    },
+    /// A static structure could not be built from its data set.
+    #[error("cannot build: {what}; {remedy}")]
+    Build {
+        /// What failed.
+        what: String,
+        /// What the user can do.
+        remedy: String,
+    },
+    /// The bytes do not begin as a frame does.
+    #[error("not a bouquet frame: expected it to begin with {expected}, found {found}")]
+    NotAFrame {
+        /// The expected first bytes.
+        expected: String,
+        /// The bytes that are there.
+        found: String,
+    },
+    /// The frame ends early.
+    #[error("truncated frame: {what} needs {needed} bytes, only {available} are there; fetch the file again")]
+    Truncated {
+        /// The part that is cut.
+        what: String,
+        /// The bytes it needs.
+        needed: u64,
+        /// The bytes that are left.
+        available: u64,
+    },
+    /// The frame was written by a newer version of the library.
+    #[error("frame version {found} is newer than {supported}, the newest this program reads; update bouquet")]
+    Version {
+        /// The version in the frame.
+        found: u16,
+        /// The newest version that can be read.
+        supported: u16,
+    },
+    /// The frame contradicts itself or its checksum.
+    #[error("corrupt frame: {what}: expected {expected}, found {found}")]
+    Corrupt {
+        /// The part that is wrong.
+        what: String,
+        /// What it should hold.
+        expected: String,
+        /// What it holds.
+        found: String,
+    },
+    /// The frame is being changed in place, or its writer ended without closing it.
+    #[error(
+        "the file is open for writing, or its writer ended before closing it; \
+         unless a writer is at work, rebuild the filter or restore a copy"
+    )]
+    Interrupted,
+    /// Another writer has the file open.
+    #[error("{path}: another writer has the file open; wait until it is done")]
+    Busy {
+        /// The file concerned.
+        path: PathBuf,
+    },
+    /// This filter cannot be changed in its file, though others of its kind can.
+    #[error("the filter cannot be changed in its file: {what}; {remedy}")]
+    NotInPlace {
+        /// What is in the way.
+        what: String,
+        /// What the user can do.
+        remedy: String,
+    },
+    /// The frame is fuller than its item count allows, as a forged filter that accepts everything would be.
+    #[error("refused: fill {fill:.4} is above the allowed {limit:.4}; the filter may be forged")]
+    Overfull {
+        /// The measured fill.
+        fill: f64,
+        /// The most that was allowed.
+        limit: f64,
+    },
+    /// More memory would be needed than can be had.
+    #[error("{what} needs {bytes} bytes, more than can be allocated; ask for fewer items, fewer bits or a higher rate")]
+    TooLarge {
+        /// What was to be allocated.
+        what: String,
+        /// The bytes it would need.
+        bytes: u128,
+    },
+    /// The filter is keyed and no secret, or another one, was given.
+    #[error("the filter is keyed: {what}")]
+    Secret {
+        /// What is wrong with the secret.
+        what: String,
+    },
+    /// The operating system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file concerned.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}
+
+/// `std::result::Result` with this library's [`Error`].
+///
+/// ```
+/// fn flowers(items: u64) -> bouquet::Result<bouquet::Bloom> {
+///     let mut flowers = bouquet::Bloom::with_rate(items, 0.01)?;
+///     flowers.insert("rose");
+///     Ok(flowers)
+/// }
+/// assert!(flowers(100)?.contains("rose") && flowers(0).is_err());
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// A parameter that is missing or out of range.
+    pub(crate) fn parameter(name: &str, expected: impl Into<String>, found: impl ToString) -> Self {
+        Error::Parameter { name: name.into(), expected: expected.into(), found: found.to_string() }
+    }
+
+    /// A frame field that holds what it cannot hold.
+    pub(crate) fn corrupt(what: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
+        Error::Corrupt { what: what.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+}
+
+/// Compares one field of two filters that are to be combined.
+pub(crate) fn same<T: PartialEq + std::fmt::Debug>(field: &str, left: T, right: T) -> Result<()> {
+    if left == right {
+        return Ok(());
+    }
+    Err(Error::Incompatible { field: field.into(), left: format!("{left:?}"), right: format!("{right:?}") })
+}

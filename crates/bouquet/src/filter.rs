@@ -1,0 +1,744 @@
+//! The dynamic handle: any filter, whatever its kind.
+
+use std::any::Any;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::capability::{
+    Advance, Classify, Compress, Contains, Count, Dataset, Estimate, Get, Grow, Insert, List, Overlap, Remove,
+};
+use crate::codec::{self, Decoder, Header, Source};
+use crate::error::{Error, Result};
+use crate::hash::{Hashing, Secret};
+use crate::kind::{Boxed, Config, ErrorClass, Kind, Rates, Stats, Structure, Verb};
+use crate::registry;
+
+mod mapped;
+pub use mapped::MappedFilter;
+
+/// A filter of any kind: what command line and other languages hold.
+///
+/// Each verb is a method that gives the trait object, or [`Error::Unsupported`] with the kinds that have the verb.
+/// Look the verb up once, outside the loop.
+///
+/// ```
+/// use bouquet::{Filter, kind::Config, registry};
+/// let kind = registry::find("standard")?;
+/// let mut filter = Filter::new(&Config::new(kind.facts()).set("items", "1000")?)?;
+/// filter.insert()?.insert(b"rose".as_slice().into())?;
+/// assert!(filter.contains()?.contains(b"rose"));
+/// assert!(filter.count().is_err(), "a plain filter does not count");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub struct Filter {
+    kind: &'static Kind,
+    value: Boxed,
+}
+
+impl Clone for Filter {
+    fn clone(&self) -> Self {
+        Filter { kind: self.kind, value: (self.kind.clone)(&*self.value) }
+    }
+}
+
+impl std::fmt::Debug for Filter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Filter({}, {:?})", self.kind.facts().id, self.stats())
+    }
+}
+
+/// How a frame is to be opened.
+///
+/// ```
+/// use bouquet::{Bloom, Error, Filter, OpenOptions};
+/// let large = Filter::from_structure(Bloom::with_size(1 << 20, 7)?)?;
+/// let sent = large.to_compressed_bytes();
+/// assert!(sent.len() < 1_000, "a million zeros take little room");
+/// let options = |max| OpenOptions { max_coded_bits: Some(max), ..OpenOptions::default() };
+/// assert!(Filter::from_bytes_with(&sent, &options(1 << 20)).is_ok());
+/// assert!(matches!(Filter::from_bytes_with(&sent, &options(1 << 19)), Err(Error::TooLarge { .. })));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// The secret of a keyed filter.
+    pub secret: Option<Secret>,
+    /// Open a keyed filter without its secret, to look at it; its verbs then answer with an error.
+    pub allow_locked: bool,
+    /// Refuse a filter that is fuller than this, as a forged one that accepts everything would be.
+    pub max_fill: Option<f64>,
+    /// Refuse a frame whose coded stores have more bits than this in memory: a few bytes can stand for any number of
+    /// zeros. [`MAX_CODED_BITS`](crate::codec::MAX_CODED_BITS) when not given, and never more.
+    pub max_coded_bits: Option<u64>,
+    /// Read the frame as one of this kind, which need not be in the registry; its number must be the kind's.
+    pub kind: Option<&'static Kind>,
+}
+
+impl Filter {
+    /// An empty filter of the kind and the parameters of `config`.
+    ///
+    /// ```
+    /// use bouquet::{Filter, kind::Config, registry};
+    /// let config = Config::new(registry::find("counting")?.facts());
+    /// assert!(Filter::new(&config).is_err(), "how large?");
+    /// let filter = Filter::new(&config.set("counters", "1024")?.set("hashes", "4")?)?;
+    /// assert_eq!(filter.stats().hashes, 4);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn new(config: &Config) -> Result<Self> {
+        Self::new_of_kind(registry::find(config.facts().id)?, config)
+    }
+
+    /// As [`new`](Self::new), for a kind that need not be in the registry.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter, kind::{Config, Kind}, registry};
+    /// static READ_ONLY: Kind = Kind::of::<Bloom>().contains().done();
+    /// let config = Config::new(READ_ONLY.facts()).set("items", "10")?;
+    /// assert!(Filter::new_of_kind(&READ_ONLY, &config)?.insert().is_err());
+    /// assert!(Filter::new_of_kind(registry::find("counting")?, &config).is_err(), "another kind's parameters");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn new_of_kind(kind: &'static Kind, config: &Config) -> Result<Self> {
+        crate::error::same("kind", kind.facts().id, config.facts().id)?;
+        Ok(Filter { kind, value: (kind.create)(config)? })
+    }
+
+    /// A filter of a data set, whether the kind is built once or filled item by item.
+    ///
+    /// ```
+    /// use bouquet::capability::{Answer, Dataset, Item, Note, Value};
+    /// use bouquet::{Filter, kind::Config, registry};
+    /// let items = [Item::new(b"rose", Note::Integer(7)), Item::new(b"iris", Note::Integer(9))];
+    /// let config = Config::new(registry::find("bloomier")?.facts());
+    /// let filter = Filter::build(&config, &Dataset { items: &items, absent: &[] })?;
+    /// assert_eq!(filter.get()?.get(b"iris"), Answer::Value(Value::Integer(9)));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn build(config: &Config, data: &Dataset<'_>) -> Result<Self> {
+        Self::build_of_kind(registry::find(config.facts().id)?, config, data)
+    }
+
+    /// As [`build`](Self::build), for a kind that need not be in the registry.
+    ///
+    /// ```
+    /// use bouquet::capability::{Dataset, Item};
+    /// use bouquet::{Bloom, Filter, OpenOptions, kind::{Config, Kind}};
+    /// static OWN: Kind = Kind::of::<Bloom>().contains().insert().done();
+    /// let config = Config::new(OWN.facts()).set("items", "10")?;
+    /// let items = [Item::from(b"rose".as_slice())];
+    /// let filter = Filter::build_of_kind(&OWN, &config, &Dataset { items: &items, absent: &[] })?;
+    /// let options = OpenOptions { kind: Some(&OWN), ..Default::default() };
+    /// let again = Filter::from_bytes_with(&filter.to_bytes(), &options)?;
+    /// assert!(again.contains()?.contains(b"rose"));
+    /// assert!(again.cardinality().is_err(), "not among its verbs");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn build_of_kind(kind: &'static Kind, config: &Config, data: &Dataset<'_>) -> Result<Self> {
+        if let Some(build) = kind.verbs.build_from {
+            crate::error::same("kind", kind.facts().id, config.facts().id)?;
+            return Ok(Filter { kind, value: build(config, data)? });
+        }
+        let mut filter = Self::new_of_kind(kind, config)?;
+        filter.insert()?.insert_batch(data.items)?;
+        Ok(filter)
+    }
+
+    /// A registered structure as a dynamic filter.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let mut flowers = Bloom::with_rate(100, 0.01)?;
+    /// flowers.insert("rose");
+    /// assert!(Filter::from_structure(flowers)?.contains()?.contains(b"rose"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_structure<T: Structure>(structure: T) -> Result<Self> {
+        let kind = registry::find(T::FACTS.id)?;
+        Ok(Filter { kind, value: Box::new(structure) })
+    }
+
+    /// The structure itself, when it is of this type.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, CountingBloom, Filter};
+    /// let filter = Filter::from_structure(Bloom::with_size(512, 3)?)?;
+    /// assert_eq!(filter.downcast_ref::<Bloom>().map(Bloom::hashes), Some(3));
+    /// assert!(filter.downcast_ref::<CountingBloom>().is_none());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn downcast_ref<T: Structure>(&self) -> Option<&T> {
+        self.value.downcast_ref()
+    }
+
+    /// The kind.
+    ///
+    /// ```
+    /// use bouquet::{Filter, Scalable};
+    /// let frame = Scalable::with_rate(100, 0.01)?.to_bytes();
+    /// assert_eq!(Filter::from_bytes(&frame)?.kind().facts().id, "scalable");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn kind(&self) -> &'static Kind {
+        self.kind
+    }
+
+    /// The parameters.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let filter = Filter::from_structure(Bloom::with_size(512, 3)?)?;
+    /// assert_eq!(filter.config().count("bits"), Some(512));
+    /// let mut twin = Filter::new(&filter.config())?;
+    /// assert!(twin.merge(&filter).is_ok(), "they have one shape");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn config(&self) -> Config {
+        (self.kind.config)(&*self.value)
+    }
+
+    /// Whether its answers can be wrong in this way: as its kind declares, unless its settings allow more.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter, kind::ErrorClass};
+    /// let filter = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// assert!(filter.errs(ErrorClass::FalsePositive) && !filter.errs(ErrorClass::FalseNegative));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn errs(&self, class: ErrorClass) -> bool {
+        (self.kind.errors)(&*self.value).contains(&class)
+    }
+
+    /// How it hashes.
+    ///
+    /// ```
+    /// use bouquet::{Filter, hash::{Hashing, Secret}, kind::Config, registry};
+    /// let config = Config::new(registry::find("standard")?.facts()).set("items", "100")?;
+    /// assert!(!Filter::new(&config)?.hashing().id().is_keyed());
+    /// let keyed = config.hashed(Hashing::keyed(Secret::random()?));
+    /// assert!(Filter::new(&keyed)?.hashing().id().is_keyed());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn hashing(&self) -> &Hashing {
+        (self.kind.hashing)(&*self.value)
+    }
+
+    /// Its present state.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let mut flowers = Bloom::with_size(1_000, 1)?;
+    /// flowers.insert("rose");
+    /// let stats = Filter::from_structure(flowers)?.stats();
+    /// assert_eq!((stats.items, stats.bits, stats.fill), (1, 1_000, Some(0.001)));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        (self.kind.stats)(&*self.value)
+    }
+
+    /// The rates that theory expects of this shape after `items` distinct items.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let filter = Filter::from_structure(Bloom::with_rate(1_000, 0.01)?)?;
+    /// let rate = |items| filter.expected(items).false_positive.unwrap_or(0.0);
+    /// assert!((0.0099..0.0101).contains(&rate(1_000)));
+    /// assert!((0.15..0.17).contains(&rate(2_000)), "twice the items, sixteen times the rate");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn expected(&self, items: u64) -> Rates {
+        (self.kind.expected)(&*self.value, items)
+    }
+
+    /// The verb's function, unless the kind lacks it or the secret is missing.
+    fn verb<F>(&self, verb: Verb, function: Option<F>) -> Result<F> {
+        let function = function.ok_or_else(|| registry::unsupported(self.kind, verb))?;
+        let hashing = self.hashing();
+        if hashing.is_usable() {
+            return Ok(function);
+        }
+        Err(Error::Secret { what: format!("give the secret whose check value is {:#018x}", hashing.seed()) })
+    }
+
+    /// Membership.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let mut flowers = Bloom::with_rate(100, 0.01)?;
+    /// flowers.insert("rose");
+    /// let mut answers = [false; 2];
+    /// Filter::from_structure(flowers)?.contains()?.contains_batch(&[b"iris", b"rose"], &mut answers);
+    /// assert_eq!(answers, [false, true]);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn contains(&self) -> Result<&dyn Contains> {
+        Ok(self.verb(Verb::Contains, self.kind.verbs.contains)?(&*self.value))
+    }
+
+    /// Insertion.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let mut filter = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// let flowers = filter.insert()?;
+    /// assert!(flowers.insert(b"rose".as_slice().into())?);
+    /// assert!(!flowers.insert(b"rose".as_slice().into())?, "it is there already");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn insert(&mut self) -> Result<&mut dyn Insert> {
+        Ok(self.verb(Verb::Insert, self.kind.verbs.insert)?(&mut *self.value))
+    }
+
+    /// Removal.
+    ///
+    /// ```
+    /// use bouquet::{CountingBloom, Error, Filter};
+    /// let mut filter = Filter::from_structure(CountingBloom::with_rate(100, 0.01)?)?;
+    /// filter.insert()?.insert(b"rose".as_slice().into())?;
+    /// filter.remove()?.remove(b"rose".as_slice().into())?;
+    /// assert!(matches!(filter.remove()?.remove(b"rose".as_slice().into()), Err(Error::NotPresent)));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn remove(&mut self) -> Result<&mut dyn Remove> {
+        Ok(self.verb(Verb::Remove, self.kind.verbs.remove)?(&mut *self.value))
+    }
+
+    /// Multiplicity.
+    ///
+    /// ```
+    /// use bouquet::{CountingBloom, Filter, capability::Item};
+    /// let mut filter = Filter::from_structure(CountingBloom::with_rate(100, 0.01)?)?;
+    /// filter.insert()?.insert_batch(&[Item::from(b"rose".as_slice()); 3])?;
+    /// assert_eq!(filter.count()?.count(b"rose").count, 3);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn count(&self) -> Result<&dyn Count> {
+        Ok(self.verb(Verb::Count, self.kind.verbs.count)?(&*self.value))
+    }
+
+    /// Values.
+    ///
+    /// ```
+    /// use bouquet::{Filter, Iblt, capability::{Answer, Value}};
+    /// let mut colours = Iblt::with_capacity(100)?;
+    /// colours.insert("rose", b"red")?;
+    /// let filter = Filter::from_structure(colours)?;
+    /// assert_eq!(filter.get()?.get(b"rose"), Answer::Value(Value::Bytes(b"red".to_vec())));
+    /// assert_eq!(filter.get()?.get(b"iris"), Answer::Absent);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn get(&self) -> Result<&dyn Get> {
+        Ok(self.verb(Verb::Get, self.kind.verbs.get)?(&*self.value))
+    }
+
+    /// Sets that hold a key.
+    ///
+    /// ```
+    /// use bouquet::{Filter, FilterBank, capability::{Item, Note}};
+    /// let mut filter = Filter::from_structure(FilterBank::with_rate(3, 100, 0.001)?)?;
+    /// filter.insert()?.insert(Item::new(b"rose", Note::Group(2)))?;
+    /// filter.insert()?.insert(Item::new(b"rose", Note::Group(0)))?;
+    /// assert_eq!(filter.classify()?.classify(b"rose"), [0, 2]);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn classify(&self) -> Result<&dyn Classify> {
+        Ok(self.verb(Verb::Classify, self.kind.verbs.classify)?(&*self.value))
+    }
+
+    /// What can be decoded.
+    ///
+    /// ```
+    /// use bouquet::{Filter, Iblt};
+    /// let mut colours = Iblt::with_capacity(100)?;
+    /// colours.insert("rose", b"red")?;
+    /// let listing = Filter::from_structure(colours)?.list()?.list();
+    /// assert_eq!((listing.entries.len(), listing.undecoded), (1, 0));
+    /// assert_eq!(listing.entries[0].key, b"rose");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn list(&self) -> Result<&dyn List> {
+        Ok(self.verb(Verb::List, self.kind.verbs.list)?(&*self.value))
+    }
+
+    /// The passing of time.
+    ///
+    /// ```
+    /// use bouquet::{Filter, Stable};
+    /// let mut filter = Filter::from_structure(Stable::with_size(10_000, 0.01)?)?;
+    /// filter.insert()?.insert(b"rose".as_slice().into())?;
+    /// assert!(filter.contains()?.contains(b"rose"));
+    /// filter.advance()?.advance(100_000);
+    /// assert!(!filter.contains()?.contains(b"rose"), "forgotten");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn advance(&mut self) -> Result<&mut dyn Advance> {
+        Ok(self.verb(Verb::Advance, self.kind.verbs.advance)?(&mut *self.value))
+    }
+
+    /// Growth.
+    ///
+    /// ```
+    /// use bouquet::{Filter, Scalable};
+    /// let mut filter = Filter::from_structure(Scalable::with_rate(1_000, 0.01)?)?;
+    /// let room = filter.grow()?;
+    /// assert_eq!(room.capacity(), 1_000);
+    /// room.grow()?;
+    /// assert_eq!(room.capacity(), 3_000);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn grow(&mut self) -> Result<&mut dyn Grow> {
+        Ok(self.verb(Verb::Grow, self.kind.verbs.grow)?(&mut *self.value))
+    }
+
+    /// Coding for transmission.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let mut flowers = Bloom::with_size(1_000, 1)?;
+    /// flowers.insert("rose");
+    /// let entropy = Filter::from_structure(flowers)?.compress()?.entropy_bits();
+    /// assert!((11.4..11.5).contains(&entropy), "1,000 H(1/1,000)");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn compress(&self) -> Result<&dyn Compress> {
+        Ok(self.verb(Verb::Compress, self.kind.verbs.compress)?(&*self.value))
+    }
+
+    /// Takes in everything that `other` holds.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let mut filter = Filter::from_structure(Bloom::with_size(1_000, 7)?)?;
+    /// let mut other = filter.clone();
+    /// other.insert()?.insert(b"rose".as_slice().into())?;
+    /// filter.merge(&other)?;
+    /// assert!(filter.contains()?.contains(b"rose"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn merge(&mut self, other: &Filter) -> Result<()> {
+        self.same_kind(other)?;
+        self.verb(Verb::Merge, self.kind.verbs.merge)?(&mut *self.value, &*other.value)
+    }
+
+    /// Keeps what `other` also holds.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let mut both = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// both.insert()?.insert(b"rose".as_slice().into())?;
+    /// let other = both.clone();
+    /// both.insert()?.insert(b"iris".as_slice().into())?;
+    /// both.intersect(&other)?;
+    /// assert!(both.contains()?.contains(b"rose") && !both.contains()?.contains(b"iris"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn intersect(&mut self, other: &Filter) -> Result<()> {
+        self.same_kind(other)?;
+        self.verb(Verb::Intersect, self.kind.verbs.intersect)?(&mut *self.value, &*other.value)
+    }
+
+    /// The number of distinct keys.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let mut numbers = Bloom::with_rate(1_000, 0.01)?;
+    /// (0..2_000u64).for_each(|i| _ = numbers.insert(&(i % 500)));
+    /// let estimate = Filter::from_structure(numbers)?.cardinality()?;
+    /// assert!((estimate.keys - 500.0).abs() < 5.0 * estimate.standard_error && !estimate.saturated);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn cardinality(&self) -> Result<Estimate> {
+        Ok((self.verb(Verb::Cardinality, self.kind.verbs.cardinality)?.one)(&*self.value))
+    }
+
+    /// How this set and another overlap.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let mut filters = [Bloom::with_rate(1_000, 0.001)?, Bloom::with_rate(1_000, 0.001)?];
+    /// (0..600u64).for_each(|number| _ = filters[0].insert(&number));
+    /// (400..1_000u64).for_each(|number| _ = filters[1].insert(&number));
+    /// let [one, two] = filters.map(Filter::from_structure);
+    /// assert!((one?.overlap(&two?)?.jaccard - 0.2).abs() < 0.05, "200 of 1,000 are in both");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn overlap(&self, other: &Filter) -> Result<Overlap> {
+        self.same_kind(other)?;
+        (self.verb(Verb::Cardinality, self.kind.verbs.cardinality)?.two)(&*self.value, &*other.value)
+    }
+
+    fn same_kind(&self, other: &Filter) -> Result<()> {
+        crate::error::same("kind", self.kind.facts().id, other.kind.facts().id)
+    }
+
+    /// Writes the frame.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let filter = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// let mut stream = b"after this: ".to_vec();
+    /// filter.write_to(&mut stream)?;
+    /// assert_eq!(stream[12..], filter.to_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_to(&self, out: &mut impl Write) -> std::io::Result<()> {
+        self.write_coded(self.kind.coded, out)
+    }
+
+    /// Writes the frame with its bit stores arithmetic-coded, for transmission.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let filter = Filter::from_structure(Bloom::with_rate(10_000, 0.01)?)?;
+    /// let mut stream = Vec::new();
+    /// filter.write_compressed_to(&mut stream)?;
+    /// assert!(stream.len() < 1_000 && filter.to_bytes().len() > 10_000);
+    /// assert!(Filter::from_bytes(&stream).is_ok(), "the frame says how it is coded");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_compressed_to(&self, out: &mut impl Write) -> std::io::Result<()> {
+        self.write_coded(true, out)
+    }
+
+    fn write_coded(&self, coded: bool, out: &mut impl Write) -> std::io::Result<()> {
+        let value: &dyn Any = &*self.value;
+        codec::write_frame(self.kind.facts(), &self.config(), coded, |encoder| (self.kind.encode)(value, encoder), out)
+    }
+
+    /// The frame.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let flowers = Bloom::with_rate(100, 0.01)?;
+    /// let frame = Filter::from_structure(flowers.clone())?.to_bytes();
+    /// assert_eq!(Bloom::from_bytes(&frame)?, flowers);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write_to(&mut out).expect("writing to memory does not fail");
+        out
+    }
+
+    /// The frame with its bit stores arithmetic-coded.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// let mut flowers = Bloom::with_size(100_000, 7)?;
+    /// flowers.insert("rose");
+    /// let sent = Filter::from_structure(flowers.clone())?.to_compressed_bytes();
+    /// assert!(sent.len() < 1_000, "against 12,500 bytes in memory");
+    /// assert_eq!(Bloom::from_bytes(&sent)?, flowers);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn to_compressed_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write_compressed_to(&mut out).expect("writing to memory does not fail");
+        out
+    }
+
+    /// Reads a frame.
+    ///
+    /// ```
+    /// use bouquet::{CountingBloom, Error, Filter};
+    /// let frame = CountingBloom::with_rate(100, 0.01)?.to_bytes();
+    /// assert_eq!(Filter::from_bytes(&frame)?.kind().facts().id, "counting");
+    /// assert!(matches!(Filter::from_bytes(&frame[..frame.len() / 2]), Err(Error::Truncated { .. })));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::from_bytes_with(bytes, &OpenOptions::default())
+    }
+
+    /// Reads a frame, with options.
+    ///
+    /// ```
+    /// use bouquet::{Error, Filter, OpenOptions, hash::{Hashing, Secret}, kind::Config, registry};
+    /// let secret = Secret::random()?;
+    /// let config = Config::new(registry::find("standard")?.facts()).set("items", "100")?;
+    /// let frame = Filter::new(&config.hashed(Hashing::keyed(secret.clone())))?.to_bytes();
+    /// assert!(matches!(Filter::from_bytes(&frame), Err(Error::Secret { .. })));
+    /// let options = OpenOptions { secret: Some(secret), ..OpenOptions::default() };
+    /// assert!(Filter::from_bytes_with(&frame, &options).is_ok());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_bytes_with(bytes: &[u8], options: &OpenOptions) -> Result<Self> {
+        Self::decode(Source::Bytes(bytes), options)
+    }
+
+    fn decode(source: Source<'_>, options: &OpenOptions) -> Result<Self> {
+        Self::decode_frame(source, &Header::read(source.bytes())?, options)
+    }
+
+    fn decode_frame(source: Source<'_>, header: &Header, options: &OpenOptions) -> Result<Self> {
+        header.refuse_large(options.max_coded_bits.unwrap_or(codec::MAX_CODED_BITS))?;
+        let kind = kind_of(header, options)?;
+        let mut decoder = Decoder::new(source, header, kind.facts(), options.secret.as_ref(), options.allow_locked)?;
+        let value = (kind.decode)(&mut decoder)?;
+        decoder.finish()?;
+        let filter = Filter { kind, value };
+        filter.refuse_overfull(options, matches!(source, Source::Map(_)))?;
+        Ok(filter)
+    }
+
+    /// A keyed filter comes from where adversaries are: it must not be fuller than its own item count allows. The
+    /// check reads the whole store, so a mapped file is spared it unless a limit was asked for.
+    fn refuse_overfull(&self, options: &OpenOptions, mapped: bool) -> Result<()> {
+        let keyed = self.hashing().id().is_keyed();
+        if options.max_fill.is_none() && (!keyed || mapped) {
+            return Ok(());
+        }
+        let stats = self.stats();
+        // With one key the fill can be certain, and then a rounding error in the limit must not refuse it: half of a
+        // bit is less than any forgery adds.
+        let rounding = 0.5 / stats.bits.max(1) as f64;
+        let honest = if keyed { stats.honest_fill.map(|fill| fill + rounding) } else { None };
+        let limit = options.max_fill.unwrap_or(1.0).min(honest.unwrap_or(1.0));
+        match stats.fill {
+            Some(fill) if fill > limit => Err(Error::Overfull { fill, limit }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads a filter from a file.
+    ///
+    /// ```
+    /// use bouquet::{Error, Filter, OpenOptions, Scalable};
+    /// # let path = std::env::temp_dir().join(format!("bouquet-open-{}.bq", std::process::id()));
+    /// Filter::from_structure(Scalable::with_rate(100, 0.01)?)?.save(&path)?;
+    /// assert_eq!(Filter::open(&path, &OpenOptions::default())?.kind().facts().id, "scalable");
+    /// # std::fs::remove_file(&path).unwrap();
+    /// assert!(matches!(Filter::open("no such file".as_ref(), &OpenOptions::default()), Err(Error::Io { .. })));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|source| io_error(path, source))?;
+        Self::from_bytes_with(&bytes, options)
+    }
+
+    /// Opens a filter in a file without reading it: its stores stay in the file and are read as they are asked for,
+    /// their checksums unseen. Changing it copies the store to memory; the file never changes.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter, OpenOptions};
+    /// # let path = std::env::temp_dir().join(format!("bouquet-open-mapped-{}.bq", std::process::id()));
+    /// Filter::from_structure(Bloom::with_rate(1_000, 0.01)?)?.save(&path)?;
+    /// let mut mapped = Filter::open_mapped(&path, &OpenOptions::default())?;
+    /// mapped.insert()?.insert(b"rose".as_slice().into())?;
+    /// assert!(mapped.contains()?.contains(b"rose"));
+    /// assert!(!Filter::open(&path, &OpenOptions::default())?.contains()?.contains(b"rose"), "the file is as it was");
+    /// # drop(mapped);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn open_mapped(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let file = File::open(path).map_err(|source| io_error(path, source))?;
+        let map = crate::simd::map_file(&file).map_err(|source| io_error(path, source))?;
+        Self::decode(Source::Map(&Arc::new(map)), options)
+    }
+
+    /// Writes the frame to a file: beside it first, then synced and renamed, so that an interrupted write leaves the
+    /// old file whole.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// # let path = std::env::temp_dir().join(format!("bouquet-save-{}.bq", std::process::id()));
+    /// let filter = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// filter.save(&path)?;
+    /// assert_eq!(std::fs::read(&path)?, filter.to_bytes());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save(&self, path: &Path) -> Result<()> {
+        write_atomically(path, |out| self.write_to(out))
+    }
+
+    /// As [`save`](Self::save), with the bit stores arithmetic-coded.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Filter};
+    /// # let path = std::env::temp_dir().join(format!("bouquet-save-compressed-{}.bq", std::process::id()));
+    /// let filter = Filter::from_structure(Bloom::with_rate(10_000, 0.01)?)?;
+    /// filter.save_compressed(&path)?;
+    /// assert_eq!(std::fs::read(&path)?, filter.to_compressed_bytes());
+    /// # std::fs::remove_file(&path)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save_compressed(&self, path: &Path) -> Result<()> {
+        write_atomically(path, |out| self.write_compressed_to(out))
+    }
+}
+
+fn kind_of(header: &Header, options: &OpenOptions) -> Result<&'static Kind> {
+    let Some(kind) = options.kind else { return registry::by_number(header.kind) };
+    crate::error::same("kind number", kind.facts().number, header.kind)?;
+    Ok(kind)
+}
+
+fn io_error(path: &Path, source: std::io::Error) -> Error {
+    Error::Io { path: path.into(), source }
+}
+
+/// Creates a new hidden file in the directory. What an interrupted process of the same number has left there is passed
+/// over: in a container, every process may have number 1.
+fn create_beside(directory: &Path, name: &std::ffi::OsStr) -> std::io::Result<(std::path::PathBuf, File)> {
+    for attempt in 0..u32::MAX {
+        let mut beside = std::ffi::OsString::from(".");
+        beside.push(name);
+        beside.push(format!(".{}.{attempt}.tmp", std::process::id()));
+        let beside = directory.join(beside);
+        match File::options().write(true).create_new(true).open(&beside) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            opened => return opened.map(|file| (beside, file)),
+        }
+    }
+    Err(std::io::ErrorKind::AlreadyExists.into())
+}
+
+/// Writes a file beside its destination, syncs it and renames it into place; on any error the destination is as it
+/// was and nothing is left behind.
+pub(crate) fn write_atomically(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>,
+) -> Result<()> {
+    let wrap = |source| io_error(path, source);
+    let name = path.file_name().ok_or_else(|| wrap(std::io::ErrorKind::InvalidFilename.into()))?;
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let (beside, file) = create_beside(directory, name).map_err(wrap)?;
+    let written = (|| {
+        // A file that is replaced keeps its permissions.
+        if let Ok(old) = std::fs::metadata(path) {
+            file.set_permissions(old.permissions())?;
+        }
+        let mut out = BufWriter::with_capacity(1 << 20, &file);
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        file.sync_all()?;
+        std::fs::rename(&beside, path)?;
+        // The rename itself is durable once the directory is synced; not every system can open one.
+        if let Ok(directory) = File::open(directory) {
+            let _ = directory.sync_all();
+        }
+        Ok(())
+    })();
+    written.map_err(|source| {
+        let _ = std::fs::remove_file(&beside);
+        wrap(source)
+    })
+}

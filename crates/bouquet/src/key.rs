@@ -1,0 +1,116 @@
+//! What a key's bytes are: the same on every platform and in every language.
+//!
+//! `std::hash::Hash` is no format: it adds length prefixes and hashes integers in native byte order. Here a key *is* a
+//! string of bytes. Text is its UTF-8; an integer of up to 64 bits is its value in 8 little-endian bytes (negative
+//! ones in two's complement), whatever its type, so that `7u8` and `7i64` are one key; a 128-bit integer is 16 bytes.
+
+use crate::hash::{Digest, Hashing};
+
+/// Something that can be a key.
+///
+/// Law: equal keys yield equal bytes, on every platform and in every version.
+///
+/// ```
+/// use bouquet::Key;
+/// assert_eq!(7u8.with_bytes(<[u8]>::to_vec), 7i64.with_bytes(<[u8]>::to_vec));
+/// assert_eq!("é".with_bytes(<[u8]>::len), 2);
+/// ```
+pub trait Key {
+    /// Calls `f` with the key's bytes.
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R;
+
+    /// The key's digest under `hashing`.
+    #[inline]
+    fn digest(&self, hashing: &Hashing) -> Digest {
+        self.with_bytes(|bytes| hashing.digest(bytes))
+    }
+}
+
+impl Key for [u8] {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(self)
+    }
+}
+
+impl<const N: usize> Key for [u8; N] {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(self)
+    }
+}
+
+impl Key for Vec<u8> {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(self)
+    }
+}
+
+impl Key for str {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(self.as_bytes())
+    }
+}
+
+impl Key for String {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(self.as_bytes())
+    }
+}
+
+impl<K: Key + ?Sized> Key for &K {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        (**self).with_bytes(f)
+    }
+}
+
+macro_rules! integer_keys {
+    ($($narrow:ty => $wide:ty),*) => {$(
+        impl Key for $narrow {
+            #[inline]
+            fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+                f(&(*self as $wide).to_le_bytes())
+            }
+        }
+    )*};
+}
+
+integer_keys!(u8 => u64, u16 => u64, u32 => u64, u64 => u64, usize => u64, u128 => u128);
+integer_keys!(i8 => i64, i16 => i64, i32 => i64, i64 => i64, isize => i64, i128 => i128);
+
+/// Keys that are hashed before the first of them is looked up, so that the memory has time to answer.
+pub(crate) const BATCH: usize = 32;
+
+/// The digests of up to [`BATCH`] keys; `touch` is to ask the memory for what belongs to each.
+#[inline]
+pub(crate) fn digest_batch<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn(Digest)) -> [Digest; BATCH] {
+    let mut digests = [Digest { h1: 0, h2: 0 }; BATCH];
+    for (digest, key) in digests.iter_mut().zip(keys) {
+        *digest = key.digest(hashing);
+        touch(*digest);
+    }
+    digests
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_eight_little_endian_bytes_whatever_their_type() {
+        assert_eq!(0x0102u16.with_bytes(<[u8]>::to_vec), [2, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!((-1i32).with_bytes(<[u8]>::to_vec), [255; 8]);
+        assert_eq!(1u128.with_bytes(<[u8]>::len), 16);
+    }
+
+    #[test]
+    fn text_and_its_bytes_are_one_key() {
+        let hashing = Hashing::default();
+        assert_eq!("rose".digest(&hashing), b"rose".digest(&hashing));
+        assert_eq!(String::from("rose").digest(&hashing), vec![b'r', b'o', b's', b'e'].digest(&hashing));
+    }
+}

@@ -1,0 +1,544 @@
+//! What a kind says about itself, and its parameters.
+//!
+//! A structure implements [`Structure`] and the traits of its verbs; one constant registers both:
+//!
+//! ```
+//! use bouquet::kind::Kind;
+//! const KIND: Kind = Kind::of::<bouquet::Bloom>().contains().insert().done();
+//! assert_eq!(KIND.facts().id, "standard");
+//! ```
+//!
+//! Registering a verb that the type does not implement does not compile; a verb that is not registered answers with
+//! [`Error::Unsupported`](crate::Error::Unsupported).
+
+use std::any::Any;
+
+use crate::capability::{
+    Advance, BuildFrom, Cardinality, Classify, Compress, Contains, Count, Dataset, Estimate, Get, Grow, Insert,
+    Intersect, List, Merge, NoteType, Overlap, Remove,
+};
+use crate::codec::{Decoder, Encoder};
+use crate::error::Result;
+use crate::hash::Hashing;
+
+mod config;
+pub use config::{Config, Parameter, ParameterType, Setting, common};
+
+/// How answers of a kind can be wrong. What is not declared does not happen.
+///
+/// ```
+/// use bouquet::{kind::ErrorClass, registry};
+/// let forgets = |id| registry::find(id).map(|kind| kind.errs(ErrorClass::FalseNegative)).ok();
+/// assert_eq!((forgets("stable"), forgets("scalable")), (Some(true), Some(false)));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorClass {
+    /// An absent key may seem present.
+    FalsePositive,
+    /// A present key may seem absent.
+    FalseNegative,
+    /// A count may be too large.
+    OverCount,
+    /// A count may be too small.
+    UnderCount,
+    /// An absent key may be given a value.
+    SpuriousValue,
+    /// A key may be reported in a set that does not hold it.
+    SpuriousSet,
+    /// A present key's value may be unknown, or a listing incomplete.
+    Unknown,
+}
+
+impl ErrorClass {
+    /// The name that people read.
+    ///
+    /// ```
+    /// use bouquet::{kind::ErrorClass, registry};
+    /// let errors = registry::find("counting")?.facts().errors;
+    /// assert_eq!(errors.iter().map(|class| class.name()).collect::<Vec<_>>(), ["false positives", "over-counts"]);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorClass::FalsePositive => "false positives",
+            ErrorClass::FalseNegative => "false negatives",
+            ErrorClass::OverCount => "over-counts",
+            ErrorClass::UnderCount => "under-counts",
+            ErrorClass::SpuriousValue => "values for absent keys",
+            ErrorClass::SpuriousSet => "extra sets",
+            ErrorClass::Unknown => "unknown answers",
+        }
+    }
+}
+
+/// The static facts of a kind: everything that a person wants to read before taking it.
+///
+/// ```
+/// use bouquet::{capability::NoteType, kind::Facts, registry};
+/// let facts: &Facts = registry::find("IBLT")?.facts();
+/// assert_eq!((facts.id, facts.family, facts.note), ("iblt", "values", NoteType::Bytes));
+/// assert!(facts.parameters.iter().any(|parameter| parameter.name == "cells"));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// File name, command-line word and Python name.
+    pub id: &'static str,
+    /// The number in frames; never reused.
+    pub number: u16,
+    /// The name in the literature.
+    pub name: &'static str,
+    /// Other names and acronyms under which it is found.
+    pub aliases: &'static [&'static str],
+    /// The family that it belongs to.
+    pub family: &'static str,
+    /// Who described it, when.
+    pub papers: &'static [&'static str],
+    /// One line: the question that it answers and for whom.
+    pub summary: &'static str,
+    /// How it works, in a few sentences.
+    pub idea: &'static str,
+    /// Its formulas, one per line.
+    pub formulas: &'static [&'static str],
+    /// When another kind is the better choice.
+    pub choose_another: &'static str,
+    /// How its answers can be wrong.
+    pub errors: &'static [ErrorClass],
+    /// What a key carries.
+    pub note: NoteType,
+    /// Its parameters.
+    pub parameters: &'static [Parameter],
+}
+
+/// What a filter of given parameters takes, before it is made.
+///
+/// ```
+/// use bouquet::{kind::{Config, Plan}, registry};
+/// let kind = registry::find("standard")?;
+/// let Plan { bits, hashes, .. } = kind.plan(&Config::new(kind.facts()).set("items", "1000000")?)?;
+/// assert_eq!((bits.div_ceil(1_000_000), hashes), (10, 7), "for 1 % false positives");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// Bits of its stores when it holds the planned items.
+    pub bits: u64,
+    /// Positions per key.
+    pub hashes: u32,
+    /// The items that it is planned for, where known.
+    pub items: Option<u64>,
+    /// The expected false-positive rate with those items.
+    pub fpr: Option<f64>,
+}
+
+/// What a filter is at this moment.
+///
+/// ```
+/// use bouquet::{Bloom, Filter, kind::Stats};
+/// let mut flowers = Bloom::with_size(100, 2)?;
+/// flowers.insert_batch(&["rose", "rose"]);
+/// let Stats { items, fill, fpr, .. } = Filter::from_structure(flowers)?.stats();
+/// assert_eq!((items, fill), (2, Some(0.02)));
+/// assert!(fpr.is_some_and(|rate| (rate - 0.02 * 0.02).abs() < 1e-12));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stats {
+    /// Items inserted less items removed. Duplicates count unless the structure notices them.
+    pub items: u64,
+    /// The real size of its stores.
+    pub bits: u64,
+    /// Positions per key (of the newest component where they differ).
+    pub hashes: u32,
+    /// The share of bits or cells in use.
+    pub fill: Option<f64>,
+    /// The false-positive rate at this fill: of this very instance, not of its design.
+    pub fpr: Option<f64>,
+    /// The largest fill that honest filling with `items` items reaches but once in a million billion times, where it
+    /// is known (expected fill plus 8 standard deviations).
+    pub honest_fill: Option<f64>,
+}
+
+/// Expected rates of a design.
+///
+/// ```
+/// use bouquet::{CountingBloom, Filter, kind::Rates};
+/// let filter = Filter::from_structure(CountingBloom::with_rate(1_000, 0.01)?)?;
+/// let Rates { false_positive, false_negative, over_count, .. } = filter.expected(1_000);
+/// assert!(over_count < false_positive && over_count > Some(0.009));
+/// assert_eq!(false_negative, None);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// Absent keys that seem present.
+    pub false_positive: Option<f64>,
+    /// Present keys, each inserted once, that seem absent.
+    pub false_negative: Option<f64>,
+    /// Present keys, each inserted once, whose count is too large.
+    pub over_count: Option<f64>,
+    /// Absent keys that are given a value.
+    pub spurious_value: Option<f64>,
+    /// Extra sets per query of an absent key.
+    pub spurious_sets: Option<f64>,
+    /// Present keys whose value is unknown.
+    pub unknown: Option<f64>,
+}
+
+/// What every structure has, whatever its verbs.
+///
+/// ```
+/// use bouquet::{Bloom, CountingBloom, kind::Structure};
+/// fn memory<T: Structure>(structure: &T) -> (&'static str, u64) {
+///     (T::FACTS.id, structure.stats().bits)
+/// }
+/// assert_eq!(memory(&Bloom::with_size(1_000, 7)?), ("standard", 1_000));
+/// assert_eq!(memory(&CountingBloom::with_size(1_000, 7)?), ("counting", 4_000));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub trait Structure: Any + Clone + Send + Sync + Sized {
+    /// Its static facts.
+    const FACTS: Facts;
+
+    /// Whether its frames are arithmetic-coded unless asked otherwise.
+    const CODED: bool = false;
+
+    /// Whether filters of this kind can be changed in their file: decoding leaves the stores where they are, and no verb
+    /// of [`Filter`](crate::Filter) replaces a store or changes the number or the size of stores, parameters or state.
+    const IN_PLACE: bool = false;
+
+    /// What a filter of these parameters takes; refuses parameters that cannot be had.
+    fn plan(config: &Config) -> Result<Plan>;
+
+    /// An empty filter of these parameters. A kind that is built once gives the filter of no keys.
+    fn create(config: &Config) -> Result<Self>;
+
+    /// Parameters that create an equal empty filter.
+    fn config(&self) -> Config;
+
+    /// How its answers can be wrong: as its kind declares, unless its settings allow more.
+    fn errors(&self) -> &'static [ErrorClass] {
+        Self::FACTS.errors
+    }
+
+    /// How it hashes.
+    fn hashing(&self) -> &Hashing;
+
+    /// Its present state.
+    fn stats(&self) -> Stats;
+
+    /// The rates that theory expects of this shape after `items` distinct items were inserted.
+    fn expected(&self, items: u64) -> Rates;
+
+    /// Whether [`IN_PLACE`](Self::IN_PLACE) holds with the settings of this filter.
+    fn is_in_place(&self) -> bool {
+        Self::IN_PLACE
+    }
+
+    /// Writes its state; the frame already carries [`config`](Self::config) and hashing.
+    fn encode<'a>(&'a self, encoder: &mut Encoder<'a>);
+
+    /// Reads what [`encode`](Self::encode) wrote, trusting nothing.
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self>;
+}
+
+pub(crate) type Boxed = Box<dyn Any + Send + Sync>;
+
+/// A row of the registry: the facts of a kind, and how to reach its verbs.
+///
+/// The functions take the boxed value of [`Filter`](crate::Filter), which is always of the kind's own type.
+///
+/// ```
+/// use bouquet::{kind::{Kind, Verb}, registry};
+/// let kind: &'static Kind = registry::find("scalable")?;
+/// assert!(kind.can(Verb::Grow) && !kind.can(Verb::Remove));
+/// assert_eq!(format!("{kind:?}"), "Kind(scalable)");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Kind {
+    pub(crate) facts: &'static Facts,
+    pub(crate) verbs: Verbs,
+    pub(crate) coded: bool,
+    pub(crate) in_place: bool,
+    pub(crate) plan: fn(&Config) -> Result<Plan>,
+    pub(crate) create: fn(&Config) -> Result<Boxed>,
+    pub(crate) config: fn(&dyn Any) -> Config,
+    pub(crate) errors: fn(&dyn Any) -> &'static [ErrorClass],
+    pub(crate) hashing: fn(&dyn Any) -> &Hashing,
+    pub(crate) stats: fn(&dyn Any) -> Stats,
+    pub(crate) is_in_place: fn(&dyn Any) -> bool,
+    pub(crate) expected: fn(&dyn Any, u64) -> Rates,
+    pub(crate) encode: for<'a> fn(&'a dyn Any, &mut Encoder<'a>),
+    pub(crate) decode: fn(&mut Decoder<'_>) -> Result<Boxed>,
+    pub(crate) clone: fn(&dyn Any) -> Boxed,
+}
+
+macro_rules! verbs {
+    ($($field:ident, $variant:ident, $word:literal, $signature:ty;)*) => {
+        /// One optional function per verb.
+        #[derive(Clone, Copy)]
+        pub(crate) struct Verbs { $(pub(crate) $field: Option<$signature>,)* }
+
+        impl Verbs {
+            const NONE: Verbs = Verbs { $($field: None,)* };
+        }
+
+        /// The verbs, as words.
+        ///
+        /// ```
+        /// use bouquet::{kind::Verb, registry};
+        /// let kind = registry::find("bloomier")?;
+        /// assert!([Verb::BuildFrom, Verb::Get].into_iter().all(|verb| kind.can(verb)));
+        /// assert!(!kind.can(Verb::Insert), "it is built once");
+        /// # Ok::<(), bouquet::Error>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub enum Verb { $(#[doc = concat!("The verb `", $word, "`.")] $variant,)* }
+
+        impl Verb {
+            /// Every verb.
+            pub const ALL: &[Verb] = &[$(Verb::$variant,)*];
+
+            /// The word for it on the command line.
+            ///
+            /// ```
+            /// use bouquet::kind::Verb;
+            /// assert_eq!(Verb::BuildFrom.name(), "build_from");
+            /// assert!(Verb::ALL.iter().all(|verb| Verb::from_name(verb.name()) == Some(*verb)));
+            /// ```
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Verb::$variant => $word,)* }
+            }
+
+            /// The verb of this word.
+            ///
+            /// ```
+            /// use bouquet::kind::Verb;
+            /// assert_eq!(Verb::from_name("merge"), Some(Verb::Merge));
+            /// assert_eq!(Verb::from_name("juggle"), None);
+            /// ```
+            #[must_use]
+            pub fn from_name(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|verb| verb.name() == name)
+            }
+        }
+
+        impl Kind {
+            /// Whether the kind has the verb.
+            ///
+            /// ```
+            /// use bouquet::{kind::Verb, registry};
+            /// assert!(registry::find("counting")?.can(Verb::Remove));
+            /// assert!(!registry::find("standard")?.can(Verb::Remove));
+            /// # Ok::<(), bouquet::Error>(())
+            /// ```
+            #[must_use]
+            pub fn can(&self, verb: Verb) -> bool {
+                match verb { $(Verb::$variant => self.verbs.$field.is_some(),)* }
+            }
+        }
+    };
+}
+
+verbs! {
+    contains, Contains, "contains", fn(&dyn Any) -> &dyn Contains;
+    insert, Insert, "insert", fn(&mut dyn Any) -> &mut dyn Insert;
+    remove, Remove, "remove", fn(&mut dyn Any) -> &mut dyn Remove;
+    count, Count, "count", fn(&dyn Any) -> &dyn Count;
+    get, Get, "get", fn(&dyn Any) -> &dyn Get;
+    classify, Classify, "classify", fn(&dyn Any) -> &dyn Classify;
+    list, List, "list", fn(&dyn Any) -> &dyn List;
+    advance, Advance, "advance", fn(&mut dyn Any) -> &mut dyn Advance;
+    grow, Grow, "grow", fn(&mut dyn Any) -> &mut dyn Grow;
+    merge, Merge, "merge", fn(&mut dyn Any, &dyn Any) -> Result<()>;
+    intersect, Intersect, "intersect", fn(&mut dyn Any, &dyn Any) -> Result<()>;
+    cardinality, Cardinality, "cardinality", CardinalityVerbs;
+    compress, Compress, "compress", fn(&dyn Any) -> &dyn Compress;
+    build_from, BuildFrom, "build_from", fn(&Config, &Dataset<'_>) -> Result<Boxed>;
+}
+
+/// The two questions of [`Cardinality`].
+#[derive(Clone, Copy)]
+pub(crate) struct CardinalityVerbs {
+    pub(crate) one: fn(&dyn Any) -> Estimate,
+    pub(crate) two: fn(&dyn Any, &dyn Any) -> Result<Overlap>,
+}
+
+impl Kind {
+    /// Begins the registration of a structure; [`KindBuilder::done`] ends it.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, kind::{Kind, Verb}};
+    /// const READ_ONLY: Kind = Kind::of::<Bloom>().contains().done();
+    /// assert!(READ_ONLY.can(Verb::Contains) && !READ_ONLY.can(Verb::Insert));
+    /// ```
+    #[must_use]
+    pub const fn of<T: Structure>() -> KindBuilder<T> {
+        let kind = Kind {
+            facts: &T::FACTS,
+            verbs: Verbs::NONE,
+            coded: T::CODED,
+            in_place: T::IN_PLACE,
+            plan: T::plan,
+            create: |config| Ok(Box::new(T::create(config)?)),
+            config: |value| own::<T>(value).config(),
+            errors: |value| own::<T>(value).errors(),
+            hashing: |value| own::<T>(value).hashing(),
+            stats: |value| own::<T>(value).stats(),
+            is_in_place: |value| own::<T>(value).is_in_place(),
+            expected: |value, items| own::<T>(value).expected(items),
+            encode: |value, encoder| own::<T>(value).encode(encoder),
+            decode: |decoder| Ok(Box::new(T::decode(decoder)?)),
+            clone: |value| Box::new(own::<T>(value).clone()),
+        };
+        KindBuilder { kind, structure: std::marker::PhantomData }
+    }
+
+    /// The static facts.
+    ///
+    /// ```
+    /// use bouquet::registry;
+    /// let facts = registry::find("classic")?.facts();
+    /// assert_eq!((facts.id, facts.number), ("standard", 1));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn facts(&self) -> &'static Facts {
+        self.facts
+    }
+
+    /// Whether its filters can be changed in their file, with [`Filter::open_writable`](crate::Filter::open_writable).
+    ///
+    /// ```
+    /// use bouquet::registry;
+    /// assert!(registry::find("standard")?.is_in_place());
+    /// assert!(!registry::find("scalable")?.is_in_place(), "it grows");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn is_in_place(&self) -> bool {
+        self.in_place
+    }
+
+    /// The verbs that the kind has.
+    ///
+    /// ```
+    /// use bouquet::registry;
+    /// let words: Vec<_> = registry::find("stable")?.verbs().map(|verb| verb.name()).collect();
+    /// assert_eq!(words, ["contains", "insert", "advance"]);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn verbs(&self) -> impl Iterator<Item = Verb> + '_ {
+        Verb::ALL.iter().copied().filter(|&verb| self.can(verb))
+    }
+
+    /// What a filter of these parameters takes, without making it.
+    ///
+    /// ```
+    /// use bouquet::{Filter, kind::Config, registry};
+    /// let kind = registry::find("counting")?;
+    /// let config = Config::new(kind.facts()).set("items", "1000")?;
+    /// assert_eq!(kind.plan(&config)?.bits, Filter::new(&config)?.stats().bits);
+    /// assert!(kind.plan(&Config::new(kind.facts())).is_err(), "how large?");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn plan(&self, config: &Config) -> Result<Plan> {
+        (self.plan)(config)
+    }
+
+    /// Whether the kind declares this sort of error.
+    ///
+    /// ```
+    /// use bouquet::{kind::ErrorClass, registry};
+    /// let kind = registry::find("filter-bank")?;
+    /// assert!(kind.errs(ErrorClass::SpuriousSet) && !kind.errs(ErrorClass::FalseNegative));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn errs(&self, class: ErrorClass) -> bool {
+        self.facts.errors.contains(&class)
+    }
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Kind({})", self.facts.id)
+    }
+}
+
+/// The registry pairs a kind's functions with values of its own type only, so the casts cannot fail.
+const OWN_TYPE: &str = "a kind's functions are called with values of its own type";
+
+fn own<T: Any>(value: &dyn Any) -> &T {
+    value.downcast_ref().expect(OWN_TYPE)
+}
+
+fn own_mut<T: Any>(value: &mut dyn Any) -> &mut T {
+    value.downcast_mut().expect(OWN_TYPE)
+}
+
+/// A registration under way: each verb may be added if the structure has it.
+///
+/// ```
+/// use bouquet::{CountingBloom, kind::{Kind, KindBuilder, Verb}};
+/// const READS: KindBuilder<CountingBloom> = Kind::of().contains().count();
+/// const CHANGES: Kind = READS.insert().remove().done();
+/// assert!(CHANGES.can(Verb::Count) && CHANGES.can(Verb::Remove));
+/// assert!(!READS.done().can(Verb::Remove));
+/// ```
+pub struct KindBuilder<T> {
+    kind: Kind,
+    structure: std::marker::PhantomData<T>,
+}
+
+macro_rules! register {
+    ($($field:ident, $capability:ident, $cast:expr;)*) => {$(
+        impl<T: Structure + $capability> KindBuilder<T> {
+            #[doc = concat!("The structure has [`", stringify!($capability), "`].")]
+            #[must_use]
+            pub const fn $field(mut self) -> Self {
+                self.kind.verbs.$field = Some($cast);
+                self
+            }
+        }
+    )*};
+}
+
+register! {
+    contains, Contains, |value| own::<T>(value);
+    insert, Insert, |value| own_mut::<T>(value);
+    remove, Remove, |value| own_mut::<T>(value);
+    count, Count, |value| own::<T>(value);
+    get, Get, |value| own::<T>(value);
+    classify, Classify, |value| own::<T>(value);
+    list, List, |value| own::<T>(value);
+    advance, Advance, |value| own_mut::<T>(value);
+    grow, Grow, |value| own_mut::<T>(value);
+    merge, Merge, |value, other| own_mut::<T>(value).merge(own::<T>(other));
+    intersect, Intersect, |value, other| own_mut::<T>(value).intersect(own::<T>(other));
+    compress, Compress, |value| own::<T>(value);
+    build_from, BuildFrom, |config, data| Ok(Box::new(T::build_from(config, data)?));
+    cardinality, Cardinality, CardinalityVerbs {
+        one: |value| own::<T>(value).cardinality(),
+        two: |value, other| own::<T>(value).overlap(own::<T>(other)),
+    };
+}
+
+impl<T: Structure> KindBuilder<T> {
+    /// The finished row.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, kind::{Kind, Verb}};
+    /// const KIND: Kind = Kind::of::<Bloom>().merge().insert().done();
+    /// assert!(KIND.verbs().eq([Verb::Insert, Verb::Merge]));
+    /// ```
+    #[must_use]
+    pub const fn done(self) -> Kind {
+        self.kind
+    }
+}

@@ -1,0 +1,84 @@
+//! Bloom filters for distributed systems: every kind, its theory, one format.
+//!
+//! A Bloom filter answers "is x in the set?" in a few bits per key: *no* is certain, *yes* may be wrong at a rate that you
+//! choose. This library has the standard filter and its many descendants, which are faster, count, forget, grow, carry
+//! values, tell which of many sets hold a key, or keep a secret.
+//!
+//! ```
+//! use bouquet::Bloom;
+//!
+//! let mut seen = Bloom::with_rate(1_000_000, 0.01)?; // a million keys, 1 % false positives, 1.2 MB
+//! seen.insert("rose");
+//! assert!(seen.contains("rose"));
+//! assert!(!seen.contains("thistle"));
+//!
+//! let frame = seen.to_bytes(); // the same bytes on every machine
+//! assert_eq!(Bloom::from_bytes(&frame)?, seen);
+//! # Ok::<(), bouquet::Error>(())
+//! ```
+//!
+//! # Which one?
+//!
+//! | you want | take |
+//! |---|---|
+//! | membership, the usual choice | [`Bloom`] |
+//! | the fastest test | [`UltraFastBloom`] (rates about 1 %), [`BlockedBloom`] (lower rates) |
+//! | to remove keys, or to count them | [`CountingBloom`] |
+//! | a set of unknown size | [`Scalable`] |
+//! | duplicates in an endless stream | [`Stable`] |
+//! | a value for each key of a fixed set | [`Bloomier`] |
+//! | to list what was put in, or find differences | [`Iblt`] |
+//! | which of many sets hold a key | [`FilterBank`] |
+//! | a filter to be sent | [`Compressed`] |
+//! | keys or queries that an adversary chooses | any of them, with [`Hashing::keyed`](hash::Hashing::keyed) |
+//!
+//! # Two ways in
+//!
+//! Name the type, as above: its methods take keys as text, bytes or integers ([`Key`]) and cost nothing but their work. Or hold
+//! a [`Filter`], which is of any kind: the [`registry`] lists the kinds with their parameters, and a filter's verbs are looked up
+//! at run time ([`capability`]). Front ends are written that way.
+//!
+//! Every formula of the papers is a function in [`theory`]; every filter tells its present rate and what theory expects of it.
+
+pub mod capability;
+pub mod codec;
+pub mod coder;
+pub mod core;
+pub mod counting;
+pub mod decay;
+pub mod dynamic;
+mod error;
+mod filter;
+pub mod hash;
+mod key;
+pub mod kind;
+pub mod peel;
+pub mod registry;
+pub mod secrecy;
+pub mod sets;
+pub mod shared;
+mod simd;
+pub mod store;
+pub mod theory;
+pub mod values;
+
+pub use crate::core::blocked::BlockedBloom;
+pub use crate::core::compressed::Compressed;
+pub use crate::core::partitioned::Partitioned;
+pub use crate::core::standard::Bloom;
+pub use crate::core::ultra_fast::UltraFastBloom;
+pub use counting::counting::CountingBloom;
+pub use decay::stable::Stable;
+pub use dynamic::scalable::Scalable;
+pub use error::{Error, Result};
+pub use filter::{Filter, MappedFilter, OpenOptions};
+pub use key::Key;
+pub use sets::filter_bank::FilterBank;
+pub use shared::{SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};
+pub use values::bloomier::Bloomier;
+pub use values::iblt::Iblt;
+
+/// The examples of the README are run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,358 @@
+//! Bit filters that threads share.
+
+use std::sync::atomic::AtomicU64;
+
+use crate::core::blocked::Blocked;
+use crate::core::standard::Flat;
+use crate::core::ultra_fast::Split;
+use crate::core::{BitFilter, Blocks, CACHED_BITS, Layout};
+use crate::error::Result;
+use crate::hash::{Digest, Hashing};
+use crate::key::{BATCH, Key};
+use crate::kind::{Config, Structure};
+use crate::shared::tally::Tally;
+use crate::store::atomic::{AtomicWord, AtomicWords, set_bits};
+use crate::store::{BitStore, Words};
+
+/// A [standard](crate::core::standard) Bloom filter that threads share.
+///
+/// ```
+/// use bouquet::SharedBloom;
+/// let filter = SharedBloom::with_rate(1_000, 0.01)?;
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| filter.insert("rose"));
+///     scope.spawn(|| filter.insert("iris"));
+/// });
+/// assert!(filter.contains("rose") && filter.contains("iris"));
+/// assert_eq!(filter.items(), 2);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub type SharedBloom = SharedBitFilter<Flat>;
+
+/// A [blocked](crate::core::blocked) Bloom filter that threads share. With blocks of 64 bits an insertion changes one
+/// word, and exactly one of several threads that insert a new key is told so.
+///
+/// ```
+/// use bouquet::{SharedBlockedBloom, core::blocked::KIND, kind::Config};
+/// let config = Config::new(KIND.facts()).set("items", "1000")?.set("block", "64")?;
+/// let filter = SharedBlockedBloom::from_config(&config)?;
+/// let told: u32 = std::thread::scope(|scope| {
+///     let threads = [(); 2].map(|()| scope.spawn(|| u32::from(filter.insert("rose"))));
+///     threads.map(|thread| thread.join().unwrap()).iter().sum()
+/// });
+/// assert_eq!(told, 1);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub type SharedBlockedBloom = SharedBitFilter<Blocks<Blocked>>;
+
+/// An [ultra-fast](crate::core::ultra_fast) Bloom filter that threads share.
+///
+/// ```
+/// use bouquet::SharedUltraFastBloom;
+/// let filter = SharedUltraFastBloom::with_rate(1_000, 0.01)?;
+/// assert_eq!(filter.insert_batch(&["rose", "iris", "rose"]), 2);
+/// assert!(filter.contains("iris"));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub type SharedUltraFastBloom = SharedBitFilter<Split>;
+
+/// A filter of bits that threads share: every method takes `&self`, and none waits for another thread.
+///
+/// It has the bits and answers of the [`BitFilter`] of the same layout. Changing one into the other copies nothing.
+///
+/// ```
+/// use bouquet::{Bloom, shared::SharedBitFilter};
+/// let mut alone = Bloom::with_rate(1_000, 0.01)?;
+/// alone.insert("rose");
+/// let shared = SharedBitFilter::from(alone);
+/// std::thread::scope(|scope| _ = scope.spawn(|| shared.insert("iris")));
+/// assert!(shared.contains("rose") && shared.contains("iris"));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+///
+/// # What is promised
+///
+/// * A bit turns one in exactly one call of [`insert`](Self::insert), and that call answers `true`. No bit is lost:
+///   when all insertions have returned, the filter is, bit for bit, the one that a single thread would have made.
+/// * [`contains`](Self::contains) is `true` for every key whose insertion happened before, in the sense of the memory
+///   model: earlier in the same thread, or made known by a join, a lock, a channel. During the insertion it may
+///   be either.
+/// * `true` from `insert` is certain: no insertion of the key had happened before. `false` says that all of the key's
+///   bits were set by the end of the call, by others.
+/// * Of several threads that insert the same new key, **at least one** is told that it was new: some bit of the key was
+///   zero, and one of them set it. Several may be told so, when one sets a bit and another thread another.
+///   Where a key's bits lie in one word, **exactly one** is told: `blocked` with blocks of 32 or 64 bits and without
+///   patterns, and `bloom-g` with words of 32 or 64 bits, both with one block per key.
+///
+///   The exception is the usual one: when other keys have set all bits of the key meanwhile, it is a false positive and nobody
+///   is told.
+/// * Nothing is said about other memory: one who sees a key does not thereby see what the inserting thread wrote
+///   before. Bits may come from any key, so that nothing could be concluded anyway.
+#[derive(Debug)]
+pub struct SharedBitFilter<L> {
+    layout: L,
+    hashing: Hashing,
+    words: AtomicWords,
+    /// Settings that recreate an equal empty filter.
+    config: Config,
+    items: Tally,
+}
+
+/// Sets the bits of a digest and says whether this very call set one.
+#[inline(always)]
+fn set(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
+    let mut fresh = false;
+    layout.masks(digest, |word, mask| fresh |= words.get(word).is_some_and(|word| set_bits(word, mask)));
+    fresh
+}
+
+/// Whether all bits of a digest are one, without a branch on the way.
+#[inline(always)]
+fn test(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
+    let mut missing = 0;
+    layout.masks(digest, |word, mask| missing |= mask & !words.get(word).map_or(0, AtomicWord::load));
+    missing == 0
+}
+
+impl<L: Layout> SharedBitFilter<L> {
+    /// A filter for `items` distinct keys whose false-positive rate is then `fpr`.
+    ///
+    /// ```
+    /// use bouquet::SharedBloom;
+    /// assert!(SharedBloom::with_rate(1_000_000, 0.01).is_ok());
+    /// assert!(SharedBloom::with_rate(1_000, 1.5).is_err());
+    /// ```
+    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
+        BitFilter::with_rate(items, fpr).map(Self::from)
+    }
+
+    /// A filter of `bits` bits and `hashes` positions per key.
+    ///
+    /// ```
+    /// use bouquet::SharedBloom;
+    /// assert_eq!(SharedBloom::with_size(1 << 20, 5)?.snapshot().bits().len(), 1 << 20);
+    /// assert!(SharedBloom::with_size(0, 5).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn with_size(bits: u64, hashes: u32) -> Result<Self> {
+        BitFilter::with_size(bits, hashes).map(Self::from)
+    }
+
+    /// An empty filter of the settings in `config`, which must be for the kind of the layout.
+    ///
+    /// ```
+    /// use bouquet::{SharedBloom, counting, core::standard, kind::Config};
+    /// let config = Config::new(standard::KIND.facts()).set("bits", "4096")?.set("hashes", "5")?;
+    /// assert_eq!(SharedBloom::from_config(&config)?.snapshot().bits().len(), 4096);
+    /// let config = Config::new(counting::counting::KIND.facts()).set("items", "1000")?;
+    /// assert!(SharedBloom::from_config(&config).is_err(), "another kind's settings");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_config(config: &Config) -> Result<Self> {
+        BitFilter::from_config(config).map(Self::from)
+    }
+
+    /// Inserts a key and says whether it was certainly new. See [what is promised](Self#what-is-promised) when several
+    /// threads insert the same key. A key that is there already is only read, so that frequent keys disturb nobody.
+    ///
+    /// ```
+    /// use bouquet::SharedBloom;
+    /// let seen = SharedBloom::with_rate(1_000, 0.01)?;
+    /// assert!(seen.insert("rose"));
+    /// assert!(!seen.insert("rose"), "not new any more");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.items.add(1);
+        let words = self.words.as_slice();
+        match self.layout.digest(&self.hashing, key) {
+            Some(digest) => set(&self.layout, words, digest),
+            None => {
+                let mut fresh = false;
+                self.positions(key, |position| {
+                    let bit = 1 << (position % 64);
+                    fresh |= words.get((position / 64) as usize).is_some_and(|word| set_bits(word, bit));
+                    true
+                });
+                fresh
+            }
+        }
+    }
+
+    /// Whether the key may be in the set; `false` is certain: no insertion of it happened before.
+    ///
+    /// ```
+    /// use bouquet::SharedUltraFastBloom;
+    /// let filter = SharedUltraFastBloom::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose");
+    /// assert!(filter.contains("rose") && !filter.contains("thistle"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let words = self.words.as_slice();
+        match self.layout.digest(&self.hashing, key) {
+            Some(digest) => test(&self.layout, words, digest),
+            None => self.positions(key, |position| {
+                words
+                    .get((position / 64) as usize)
+                    .is_some_and(|word| AtomicWord::load(word) >> (position % 64) & 1 == 1)
+            }),
+        }
+    }
+
+    /// The positions of a key whose scheme has no digest.
+    fn positions<K: Key + ?Sized>(&self, key: &K, visit: impl FnMut(u64) -> bool) -> bool {
+        key.with_bytes(|key| self.layout.all_of_key(&self.hashing, key, visit))
+    }
+
+    /// Inserts many keys and says how many were certainly new: faster than one by one where the filter is larger than the
+    /// cache.
+    ///
+    /// ```
+    /// use bouquet::SharedBloom;
+    /// let filter = SharedBloom::with_rate(1_000, 0.001)?;
+    /// assert_eq!(filter.insert_batch(&[1u64, 2, 3, 2]), 3);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn insert_batch<K: Key>(&self, keys: &[K]) -> u64 {
+        let words = self.words.as_slice();
+        let mut fresh = 0;
+        for keys in keys.chunks(BATCH) {
+            match self.digests(words, keys) {
+                Some(digests) => {
+                    self.items.add(keys.len() as u64);
+                    let digests = digests.iter().take(keys.len());
+                    fresh += digests.map(|digest| u64::from(set(&self.layout, words, *digest))).sum::<u64>();
+                }
+                None => fresh += keys.iter().map(|key| u64::from(self.insert(key))).sum::<u64>(),
+            }
+        }
+        fresh
+    }
+
+    /// The answers for many keys, `answers[i]` for `keys[i]`: faster than one by one where the filter is larger than the
+    /// cache.
+    ///
+    /// ```
+    /// use bouquet::SharedBloom;
+    /// let filter = SharedBloom::with_rate(1_000, 0.001)?;
+    /// filter.insert_batch(&[1u64, 2, 3]);
+    /// let mut answers = [false; 3];
+    /// filter.contains_batch(&[3u64, 4, 1], &mut answers);
+    /// assert_eq!(answers, [true, false, true]);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
+        let words = self.words.as_slice();
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            match self.digests(words, keys) {
+                Some(digests) => {
+                    for (digest, answer) in digests.iter().zip(answers).take(keys.len()) {
+                        *answer = test(&self.layout, words, *digest);
+                    }
+                }
+                None => keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key)),
+            }
+        }
+    }
+
+    /// Hashes a batch and, when the filter is larger than the cache, asks the memory for the words of every key before
+    /// the first is looked at. `None` when the scheme has no digests.
+    #[inline]
+    fn digests<K: Key>(&self, words: &[AtomicU64], keys: &[K]) -> Option<[Digest; BATCH]> {
+        let mut digests = [Digest { h1: 0, h2: 0 }; BATCH];
+        for (digest, key) in digests.iter_mut().zip(keys) {
+            *digest = self.layout.digest(&self.hashing, key)?;
+        }
+        if self.layout.bits() > CACHED_BITS {
+            digests.iter().take(keys.len()).for_each(|digest| self.layout.prefetch(words, *digest));
+        }
+        Some(digests)
+    }
+
+    /// Insertions so far, duplicates included; exact for those that happened before.
+    ///
+    /// ```
+    /// use bouquet::SharedBloom;
+    /// let filter = SharedBloom::with_rate(1_000, 0.01)?;
+    /// std::thread::scope(|scope| (0..4).for_each(|_| _ = scope.spawn(|| filter.insert_batch(&[1u64, 2, 3]))));
+    /// assert_eq!(filter.items(), 12);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn items(&self) -> u64 {
+        self.items.sum()
+    }
+
+    /// The false-positive rate of this very content, read from a [`snapshot`](Self::snapshot).
+    ///
+    /// ```
+    /// use bouquet::SharedBloom;
+    /// let filter = SharedBloom::with_rate(1_000, 0.01)?;
+    /// (0..1_000u64).for_each(|key| {
+    ///     filter.insert(&key);
+    /// });
+    /// assert!((0.008..0.012).contains(&filter.rate_now()));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn rate_now(&self) -> f64 {
+        self.snapshot().rate_now()
+    }
+
+    /// A copy of the filter for one thread, to be written, compared or merged. It has every key whose insertion happened
+    /// before; of keys that are inserted meanwhile it may have some bits and not others.
+    ///
+    /// ```
+    /// use bouquet::SharedBloom;
+    /// let shared = SharedBloom::with_rate(1_000, 0.01)?;
+    /// shared.insert("rose");
+    /// let bytes = shared.snapshot().to_bytes();
+    /// assert!(bouquet::Bloom::from_bytes(&bytes)?.contains("rose"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn snapshot(&self) -> BitFilter<L> {
+        filter_of(&self.config, self.layout.clone(), self.words.to_words(), self.items())
+    }
+
+    /// The filter for one thread again, without copying.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, SharedBloom};
+    /// let mut plain = Bloom::with_rate(1_000, 0.01)?;
+    /// plain.insert("rose");
+    /// assert_eq!(SharedBloom::from(plain.clone()).into_filter(), plain);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn into_filter(self) -> BitFilter<L> {
+        let items = self.items();
+        filter_of(&self.config, self.layout, self.words.into(), items)
+    }
+}
+
+fn filter_of<L: Layout>(config: &Config, layout: L, words: Words, items: u64) -> BitFilter<L> {
+    let bits = BitStore::from_words(words, layout.bits());
+    // The words came from a store of this layout, and only positions of the layout were set in them.
+    let bits = bits.expect("as many bits as the layout has");
+    BitFilter::with_parts(config, layout, bits, items)
+}
+
+impl<L: Layout> From<BitFilter<L>> for SharedBitFilter<L> {
+    fn from(filter: BitFilter<L>) -> Self {
+        SharedBitFilter {
+            layout: filter.layout().clone(),
+            hashing: filter.hashing().clone(),
+            config: filter.config(),
+            items: Tally::new(filter.items()),
+            words: filter.into_bits().into_words().into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

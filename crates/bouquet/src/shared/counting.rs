@@ -1,0 +1,367 @@
+//! A counting Bloom filter that threads share.
+
+use crate::capability::Multiplicity;
+use crate::counting::counting::{CountingBloom, Policy};
+use crate::counting::engine::Places;
+use crate::error::{Error, Result};
+use crate::hash::{Digest, Hashing};
+use crate::key::{BATCH, Key, digest_batch};
+use crate::kind::{Config, Structure};
+use crate::shared::tally::Tally;
+use crate::simd::prefetch;
+use crate::store::atomic::{AtomicWord, AtomicWords, Fields};
+use crate::store::{Counters, Words};
+
+/// A [counting](crate::counting::counting) Bloom filter that threads share: every method takes `&self`, and none waits
+/// for another thread.
+///
+/// Counters must not cross words, so their width is 1, 2, 4 (the default), 8, 16 or 32 bits. The policy is `sticky`: a
+/// counter that has reached its largest value is never changed again.
+///
+/// ```
+/// use bouquet::SharedCounting;
+/// let filter = SharedCounting::with_rate(1_000, 0.01)?;
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| filter.insert("rose"));
+///     scope.spawn(|| filter.insert("rose"));
+/// });
+/// assert_eq!(filter.count("rose").count, 2);
+/// filter.remove("rose")?;
+/// filter.remove("rose")?;
+/// assert!(filter.remove("rose").is_err() && !filter.contains("rose"));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+///
+/// # What is promised
+///
+/// As for the ordinary filter, remove only what was inserted: let every removal be of an insertion that happened before it
+/// and that no other removal takes. Then
+///
+/// * no step is lost: when all calls have returned, every counter is what a single thread would have made it, unless it is
+///   frozen;
+/// * [`contains`](Self::contains) is `true`, and [`count`](Self::count) at least n, for a key with n insertions that
+///   happened before and that no removal has begun to take;
+/// * every removal succeeds;
+/// * `true` from [`insert`](Self::insert) is certain: no insertion of the key had happened before, or each was being
+///   removed. Of several threads that insert the same new key at least one is told that it was new, unless other keys
+///   have taken all of its counters meanwhile.
+///
+/// When threads race for the last occurrence of a key, so that there are more removals than insertions, **exactly one**
+/// gets it. The others meet a zero, put back what they had taken and answer [`Error::NotPresent`]. When they
+/// have returned, no trace of them is left and no other key has lost a count; but until then keys that share a counter may
+/// seem absent to other threads, or be counted one too low. As in the ordinary filter, a key that was never inserted but
+/// seems present can be removed, which takes counts from others for good.
+#[derive(Debug)]
+pub struct SharedCounting {
+    places: Places,
+    hashing: Hashing,
+    words: AtomicWords,
+    fields: Fields,
+    /// Settings that recreate an equal empty filter.
+    config: Config,
+    inserted: Tally,
+    removed: Tally,
+}
+
+/// Adds one to all of these counters, of which none may occur twice and none that is frozen changes. Says whether one of
+/// them was zero.
+#[inline]
+fn add_to_all(fields: Fields, words: &[impl AtomicWord], places: &[u64]) -> bool {
+    let max = fields.max();
+    places.iter().fold(false, |fresh, &place| {
+        let before = fields.update(words, place, |counter| (counter < max).then_some(counter + 1));
+        fresh | (before == 0)
+    })
+}
+
+/// Subtracts one from all of these counters that are not frozen; when one is zero puts back what was taken and says false.
+///
+/// All threads take a key's counters in one order. When they race for its last occurrence, one that meets a zero meets what
+/// another has taken there, which was ahead of it. Take the one that fails furthest ahead: the thread that it met got
+/// further, so it did not fail. So one of them wins, and no second one, unless other keys have all of the counters.
+#[inline]
+fn take_from_all(fields: Fields, words: &[impl AtomicWord], places: &[u64]) -> bool {
+    let max = fields.max();
+    for (taken, &place) in places.iter().enumerate() {
+        let before = fields.update(words, place, |counter| (counter < max && counter > 0).then(|| counter - 1));
+        if before == 0 {
+            // A counter that was frozen, and so not taken from, is frozen still: adding leaves it alone.
+            add_to_all(fields, words, &places[..taken]);
+            return false;
+        }
+    }
+    true
+}
+
+impl SharedCounting {
+    /// A filter for `items` distinct keys whose false-positive rate is then `fpr`, with 4 bits per counter.
+    ///
+    /// ```
+    /// use bouquet::SharedCounting;
+    /// assert!(SharedCounting::with_rate(1_000_000, 0.01).is_ok());
+    /// assert!(SharedCounting::with_rate(1_000, 0.0).is_err());
+    /// ```
+    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
+        CountingBloom::with_rate(items, fpr)?.try_into()
+    }
+
+    /// A filter of `counters` counters and `hashes` positions per key, with 4 bits per counter.
+    ///
+    /// ```
+    /// use bouquet::SharedCounting;
+    /// assert_eq!(SharedCounting::with_size(1 << 20, 5)?.snapshot()?.counters().bits(), 1 << 22);
+    /// assert!(SharedCounting::with_size(1 << 20, 0).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn with_size(counters: u64, hashes: u32) -> Result<Self> {
+        CountingBloom::with_size(counters, hashes)?.try_into()
+    }
+
+    /// An empty filter of the settings in `config`, which must be for the kind `counting`: any layout, a width that
+    /// divides 64, the policy `sticky`, no mirror.
+    ///
+    /// ```
+    /// use bouquet::{SharedCounting, counting::counting::KIND, kind::Config};
+    /// let config = Config::new(KIND.facts()).set("items", "1000")?;
+    /// assert!(SharedCounting::from_config(&config.clone().set("width", "8")?).is_ok());
+    /// assert!(SharedCounting::from_config(&config.clone().set("width", "5")?).is_err());
+    /// assert!(SharedCounting::from_config(&config.set("policy", "widen")?).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_config(config: &Config) -> Result<Self> {
+        CountingBloom::from_config(config)?.try_into()
+    }
+
+    #[inline]
+    fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
+        key.digest(&self.hashing)
+    }
+
+    /// Inserts a key once more and says whether it was certainly new; see [what is promised](Self#what-is-promised).
+    ///
+    /// ```
+    /// use bouquet::SharedCounting;
+    /// let cache = SharedCounting::with_rate(1_000, 0.01)?;
+    /// assert!(cache.insert("rose"));
+    /// assert!(!cache.insert("rose"), "now it is in twice");
+    /// assert_eq!(cache.count("rose").count, 2);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.inserted.add(1);
+        self.insert_digest(self.digest(key))
+    }
+
+    #[inline]
+    fn insert_digest(&self, digest: Digest) -> bool {
+        add_to_all(self.fields, self.words.as_slice(), &self.places.distinct(digest))
+    }
+
+    /// Inserts many keys and says how many were certainly new.
+    ///
+    /// ```
+    /// use bouquet::SharedCounting;
+    /// let filter = SharedCounting::with_rate(1_000, 0.001)?;
+    /// assert_eq!(filter.insert_batch(&[1u64, 2, 3, 2]), 3);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn insert_batch<K: Key>(&self, keys: &[K]) -> u64 {
+        self.inserted.add(keys.len() as u64);
+        let batches = keys.chunks(BATCH).map(|keys| {
+            let digests = self.digests(keys);
+            digests.iter().take(keys.len()).map(|digest| u64::from(self.insert_digest(*digest))).sum::<u64>()
+        });
+        batches.sum()
+    }
+
+    /// Hashes a batch and asks the memory for every counter before the first is looked at.
+    #[inline]
+    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
+        let words = self.words.as_slice();
+        digest_batch(&self.hashing, keys, |digest| {
+            self.places.all(digest, |place| {
+                prefetch(words, self.fields.place(place).0);
+                true
+            });
+        })
+    }
+
+    /// Whether the key may be in the set.
+    ///
+    /// ```
+    /// use bouquet::SharedCounting;
+    /// let cache = SharedCounting::with_rate(1_000, 0.01)?;
+    /// cache.insert("rose");
+    /// assert!(cache.contains("rose") && !cache.contains("iris"));
+    /// cache.remove("rose")?;
+    /// assert!(!cache.contains("rose"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(self.digest(key))
+    }
+
+    #[inline]
+    fn contains_digest(&self, digest: Digest) -> bool {
+        let words = self.words.as_slice();
+        self.places.all(digest, |place| self.fields.get(words, place) != 0)
+    }
+
+    /// The answers for many keys, `answers[i]` for `keys[i]`.
+    ///
+    /// ```
+    /// use bouquet::SharedCounting;
+    /// let filter = SharedCounting::with_rate(1_000, 0.001)?;
+    /// filter.insert_batch(&[1u64, 2, 3]);
+    /// let mut answers = [false; 3];
+    /// filter.contains_batch(&[3u64, 4, 1], &mut answers);
+    /// assert_eq!(answers, [true, false, true]);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            for (answer, digest) in answers.iter_mut().zip(self.digests(keys)).take(keys.len()) {
+                *answer = self.contains_digest(digest);
+            }
+        }
+    }
+
+    /// How often the key is in: the least of its counters, each read at its own moment. `at_least` tells when a full counter
+    /// hides how much more it may be.
+    ///
+    /// ```
+    /// use bouquet::{SharedCounting, capability::Multiplicity};
+    /// let filter = SharedCounting::with_rate(1_000, 0.01)?;
+    /// filter.insert_batch(&["rose"; 20]);
+    /// assert_eq!(filter.count("rose"), Multiplicity { count: 15, at_least: true });
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> Multiplicity {
+        let words = self.words.as_slice();
+        let mut count = self.fields.max();
+        self.places.all(self.digest(key), |place| {
+            count = count.min(self.fields.get(words, place));
+            count != 0
+        });
+        Multiplicity { count, at_least: count == self.fields.max() }
+    }
+
+    /// Removes one occurrence of a key, or says [`Error::NotPresent`] when it is certainly absent, or another thread took the
+    /// last occurrence meanwhile. **Remove only what was inserted**; see [what is promised](Self#what-is-promised).
+    ///
+    /// ```
+    /// use bouquet::{Error, SharedCounting};
+    /// let filter = SharedCounting::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose");
+    /// let won = std::thread::scope(|scope| {
+    ///     let threads = [(); 2].map(|()| scope.spawn(|| filter.remove("rose").is_ok()));
+    ///     threads.into_iter().filter_map(|thread| thread.join().ok()).filter(|won| *won).count()
+    /// });
+    /// assert_eq!(won, 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn remove<K: Key + ?Sized>(&self, key: &K) -> Result<()> {
+        let digest = self.digest(key);
+        // Looking first keeps the removal of an absent key, though not that of one that is just being removed, from taking
+        // anything even for a moment.
+        let taken = self.contains_digest(digest)
+            && take_from_all(self.fields, self.words.as_slice(), &self.places.distinct(digest));
+        if !taken {
+            return Err(Error::NotPresent);
+        }
+        self.removed.add(1);
+        Ok(())
+    }
+
+    /// Insertions less removals; exact for those that happened before.
+    ///
+    /// ```
+    /// use bouquet::SharedCounting;
+    /// let cache = SharedCounting::with_rate(1_000, 0.01)?;
+    /// cache.insert_batch(&["rose", "iris", "lily"]);
+    /// cache.remove("iris")?;
+    /// assert_eq!(cache.items(), 2);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn items(&self) -> u64 {
+        self.inserted.sum().saturating_sub(self.removed.sum())
+    }
+
+    /// A copy of the filter for one thread, or an error when the memory cannot be had. Of keys that are inserted or removed
+    /// meanwhile it may have some counters and not others.
+    ///
+    /// ```
+    /// use bouquet::{SharedCounting, counting::counting::CountingBloom};
+    /// let shared = SharedCounting::with_rate(1_000, 0.01)?;
+    /// shared.insert("rose");
+    /// let bytes = shared.snapshot()?.to_bytes();
+    /// assert_eq!(CountingBloom::from_bytes(&bytes)?.count("rose").count, 1);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn snapshot(&self) -> Result<CountingBloom> {
+        self.filter_of(self.words.to_words())
+    }
+
+    /// The filter for one thread again, without copying.
+    ///
+    /// ```
+    /// use bouquet::{SharedCounting, counting::counting::CountingBloom};
+    /// let mut plain = CountingBloom::with_rate(1_000, 0.01)?;
+    /// plain.insert("rose")?;
+    /// assert_eq!(SharedCounting::try_from(plain.clone())?.into_filter()?, plain);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn into_filter(mut self) -> Result<CountingBloom> {
+        let words = std::mem::replace(&mut self.words, Words::zeroed(0)?.into());
+        self.filter_of(words.into())
+    }
+
+    fn filter_of(&self, words: Words) -> Result<CountingBloom> {
+        let (counters, width) = (self.places.counters(), self.fields.width());
+        let store = Counters::from_words(words, counters, width);
+        // The words came from counters of this number and width, and only those were changed.
+        let store = store.expect("as many counters as the layout has");
+        // Removals are counted first: an insertion that comes in between makes the filter fuller, never emptier.
+        let (removed, inserted) = (self.removed.sum(), self.inserted.sum());
+        let numbers = [inserted.saturating_sub(removed), inserted, 0];
+        CountingBloom::with_parts(&self.config, self.places, store, numbers)
+    }
+}
+
+impl TryFrom<CountingBloom> for SharedCounting {
+    type Error = Error;
+
+    /// Without copying. Refuses counters that cross words, a policy other than `sticky` and a mirror.
+    fn try_from(filter: CountingBloom) -> Result<Self> {
+        let (config, hashing, width) = (filter.config(), filter.hashing().clone(), filter.counters().width());
+        let fields = Fields::new(width);
+        let fields =
+            fields.ok_or_else(|| Error::parameter("width", "a number that divides 64, to be shared", width))?;
+        if filter.policy() != Policy::Sticky {
+            return Err(Error::parameter("policy", "sticky, to be shared", filter.policy().name()));
+        }
+        if config.flag("mirror") {
+            return Err(Error::parameter("mirror", "off, to be shared", "on"));
+        }
+        let (places, store, [items, inserted, _]) = filter.into_parts();
+        Ok(SharedCounting {
+            places,
+            hashing,
+            words: store.into_words().into(),
+            fields,
+            config,
+            inserted: Tally::new(inserted),
+            removed: Tally::new(inserted.saturating_sub(items)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

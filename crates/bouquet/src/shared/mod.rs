@@ -1,0 +1,30 @@
+//! Filters that many threads insert into and ask at once, lock-free on atomic words.
+//!
+//! | type | is | insertion changes |
+//! |---|---|---|
+//! | [`SharedBloom`] | [`standard`](crate::core::standard) | up to k words, anywhere |
+//! | [`SharedUltraFastBloom`] | [`ultra-fast`](crate::core::ultra_fast) | up to 4 words, in half a cache line |
+//! | [`SharedBlockedBloom`] | [`blocked`](crate::core::blocked) | up to k words of one cache line; one with blocks of 64 bits |
+//! | [`SharedCounting`] | [`counting`](crate::counting::counting) | k words, anywhere |
+//!
+//! Every layout of the [core](crate::core) family has a shared form, [`SharedBitFilter`]. Each is made from the ordinary
+//! filter and becomes one again without copying, so that files, merging and the rest are those of the ordinary filter.
+//!
+//! # Cost
+//!
+//! A query costs what it does in the ordinary filter, nearly: the words are loaded one by one. An insertion of a new key
+//! pays for each word that it changes an atomic read-modify-write, some 20 cycles of the processor, and these do not
+//! overlap with each other. So the fewer words a key has, the faster: blocks of 64 bits insert fastest, at the price of more bits
+//! for the same rate. An insertion of a key that is there already only reads.
+//!
+//! What each type promises when threads race is in its documentation.
+
+mod bits;
+mod counting;
+mod tally;
+
+pub use bits::{SharedBitFilter, SharedBlockedBloom, SharedBloom, SharedUltraFastBloom};
+pub use counting::SharedCounting;
+
+#[cfg(test)]
+mod model;

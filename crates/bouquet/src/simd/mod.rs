@@ -1,0 +1,46 @@
+//! The only place with `unsafe`: what the machine offers beyond safe Rust. Every block says why it is sound.
+#![allow(unsafe_code)]
+
+pub(crate) mod atomic;
+pub(crate) mod flat;
+pub(crate) mod split_block;
+
+use std::fs::File;
+
+use memmap2::{Mmap, MmapMut, MmapOptions};
+
+/// Maps a file read-only.
+///
+/// The map assumes, as every memory map does, that no other process truncates or rewrites the file in place while it
+/// is open. Files written by this library are replaced by renaming, so a map keeps the old content; only a file that is
+/// opened for writing in place changes under the maps of those who opened it before.
+pub(crate) fn map_file(file: &File) -> std::io::Result<Mmap> {
+    // SAFETY: the map is read-only and private to this process. Bytes that change underneath can only change answers:
+    // the map is viewed as plain integers, for which every bit pattern is valid.
+    unsafe { Mmap::map(file) }
+}
+
+/// Maps `len` bytes of a file from `offset` on, to be changed there.
+///
+/// The caller holds the file's lock and gives the same bytes to one map at a time.
+pub(crate) fn map_file_for_writing(file: &File, offset: u64, len: usize) -> std::io::Result<MmapMut> {
+    // SAFETY: the map has one owner, so no reference to its memory lives beside a mutable one. Maps of the same bytes
+    // elsewhere (readers that opened the file before, in this process or another) lie at other addresses and view them as
+    // plain integers, for which every bit pattern is valid: a change can only change their answers. As with every map,
+    // nobody may truncate the file while it is open.
+    unsafe { MmapOptions::new().offset(offset).len(len).map_mut(file) }
+}
+
+/// Asks the memory for the line of a word, so that a later read finds it in the cache. An index beyond the end does
+/// nothing.
+#[inline]
+pub(crate) fn prefetch<W>(words: &[W], index: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(word) = words.get(index) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch is a hint that reads nothing; SSE is part of every x86-64, and the pointer is valid.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (words, index);
+}

@@ -1,0 +1,326 @@
+//! Blocks of eight 32-bit lanes, one bit per lane and key: test and set of a whole block.
+//!
+//! Lane j of a key with hash word x has bit (x * SALT[j] mod 2^32) / 2^27. [`scalar`] is the specification; the others
+//! compute the same with vector instructions. The module picks at compile time what the build's own target features allow,
+//! so that a single call is inlined, and at run time, once per batch, what the machine has.
+
+/// The multipliers of Apache Parquet's split-block filter: odd, and published with it.
+pub(crate) const SALT: [u32; 8] =
+    [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
+
+/// Eight lanes, two to a word, the even lane in the low half.
+pub(crate) type Block = [u64; 4];
+
+/// Plain Rust: what the others must equal. Machines with vector code use it in tests only.
+#[cfg_attr(target_arch = "x86_64", allow(dead_code))]
+pub(crate) mod scalar {
+    use super::{Block, SALT};
+
+    /// The bits of a key.
+    #[inline]
+    pub(crate) fn mask(x: u32) -> Block {
+        let lane = |j: usize| 1u64 << (x.wrapping_mul(SALT[j]) >> 27);
+        std::array::from_fn(|i| lane(2 * i) | lane(2 * i + 1) << 32)
+    }
+
+    /// Whether the block has all bits of the key.
+    #[inline]
+    pub(crate) fn test(block: &Block, x: u32) -> bool {
+        let mask = mask(x);
+        (0..4).fold(0, |missing, i| missing | mask[i] & !block[i]) == 0
+    }
+
+    /// Sets the bits of the key and says whether one was new.
+    #[inline]
+    pub(crate) fn set(block: &mut Block, x: u32) -> bool {
+        let mask = mask(x);
+        let mut missing = 0;
+        for (word, mask) in block.iter_mut().zip(mask) {
+            missing |= mask & !*word;
+            *word |= mask;
+        }
+        missing != 0
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod sse2 {
+    //! SSE2, which every x86-64 has. It multiplies two lanes at a time and cannot shift lanes by different amounts:
+    //! 2^b is made as the float of exponent b and converted. 2^31 does not fit a signed integer, and the conversion
+    //! answers with 0x80000000, which is 2^31.
+
+    use std::arch::x86_64::*;
+
+    use super::{Block, SALT};
+
+    #[inline(always)]
+    fn half(x: __m128i, salt: [u32; 4]) -> __m128i {
+        // SAFETY: SSE2 is part of every x86-64; the intrinsics work on registers only.
+        unsafe {
+            let salt = _mm_set_epi32(salt[3] as i32, salt[2] as i32, salt[1] as i32, salt[0] as i32);
+            let even = _mm_mul_epu32(x, salt);
+            let odd = _mm_mul_epu32(x, _mm_srli_epi64::<32>(salt));
+            let even = _mm_shuffle_epi32::<0b00_00_10_00>(even);
+            let odd = _mm_shuffle_epi32::<0b00_00_10_00>(odd);
+            let bit = _mm_srli_epi32::<27>(_mm_unpacklo_epi32(even, odd));
+            let float = _mm_slli_epi32::<23>(_mm_add_epi32(bit, _mm_set1_epi32(127)));
+            _mm_cvttps_epi32(_mm_castsi128_ps(float))
+        }
+    }
+
+    #[inline(always)]
+    fn mask(x: u32) -> (__m128i, __m128i) {
+        // SAFETY: SSE2 is part of every x86-64; the intrinsic works on registers only.
+        let x = unsafe { _mm_set1_epi32(x as i32) };
+        let [a, b, c, d, e, f, g, h] = SALT;
+        (half(x, [a, b, c, d]), half(x, [e, f, g, h]))
+    }
+
+    /// As [`scalar::mask`](super::scalar::mask).
+    #[inline(always)]
+    #[cfg_attr(target_feature = "avx2", allow(dead_code))]
+    pub(crate) fn words(x: u32) -> Block {
+        let (low, high) = mask(x);
+        let mut words = [0; 4];
+        let at = words.as_mut_ptr().cast::<__m128i>();
+        // SAFETY: the words are 32 writable bytes; unaligned stores take any address.
+        unsafe {
+            _mm_storeu_si128(at, low);
+            _mm_storeu_si128(at.add(1), high);
+        }
+        words
+    }
+
+    /// As [`scalar::test`](super::scalar::test).
+    #[inline(always)]
+    pub(crate) fn test(block: &Block, x: u32) -> bool {
+        let (low, high) = mask(x);
+        let at = block.as_ptr().cast::<__m128i>();
+        // SAFETY: the block is 32 readable bytes; unaligned loads take any address.
+        unsafe {
+            let missing_low = _mm_andnot_si128(_mm_loadu_si128(at), low);
+            let missing_high = _mm_andnot_si128(_mm_loadu_si128(at.add(1)), high);
+            let missing = _mm_or_si128(missing_low, missing_high);
+            _mm_movemask_epi8(_mm_cmpeq_epi8(missing, _mm_setzero_si128())) == 0xFFFF
+        }
+    }
+
+    /// As [`scalar::set`](super::scalar::set).
+    #[inline(always)]
+    pub(crate) fn set(block: &mut Block, x: u32) -> bool {
+        let (low, high) = mask(x);
+        let at = block.as_mut_ptr().cast::<__m128i>();
+        // SAFETY: the block is 32 readable and writable bytes; unaligned loads and stores take any address.
+        unsafe {
+            let (old_low, old_high) = (_mm_loadu_si128(at), _mm_loadu_si128(at.add(1)));
+            _mm_storeu_si128(at, _mm_or_si128(old_low, low));
+            _mm_storeu_si128(at.add(1), _mm_or_si128(old_high, high));
+            let missing = _mm_or_si128(_mm_andnot_si128(old_low, low), _mm_andnot_si128(old_high, high));
+            _mm_movemask_epi8(_mm_cmpeq_epi8(missing, _mm_setzero_si128())) != 0xFFFF
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod avx2 {
+    //! AVX2: eight multiplications and eight shifts at a time, and a test that sets a flag.
+
+    use std::arch::x86_64::*;
+
+    use super::{Block, SALT};
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn mask(x: u32) -> __m256i {
+        let [a, b, c, d, e, f, g, h] = SALT.map(|salt| salt as i32);
+        let salt = _mm256_setr_epi32(a, b, c, d, e, f, g, h);
+        let bit = _mm256_srli_epi32::<27>(_mm256_mullo_epi32(_mm256_set1_epi32(x as i32), salt));
+        _mm256_sllv_epi32(_mm256_set1_epi32(1), bit)
+    }
+
+    /// As [`scalar::mask`](super::scalar::mask).
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    #[cfg_attr(not(target_feature = "avx2"), allow(dead_code))]
+    pub(crate) fn words(x: u32) -> Block {
+        let mut words = [0; 4];
+        // SAFETY: the words are 32 writable bytes; unaligned stores take any address.
+        unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), mask(x)) };
+        words
+    }
+
+    /// As [`scalar::test`](super::scalar::test).
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(crate) fn test(block: &Block, x: u32) -> bool {
+        // SAFETY: the block is 32 readable bytes; unaligned loads take any address.
+        let block = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
+        _mm256_testc_si256(block, mask(x)) != 0
+    }
+
+    /// As [`scalar::set`](super::scalar::set).
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(crate) fn set(block: &mut Block, x: u32) -> bool {
+        let mask = mask(x);
+        // SAFETY: the block is 32 readable and writable bytes; unaligned loads and stores take any address.
+        unsafe {
+            let at = block.as_mut_ptr().cast();
+            let old = _mm256_loadu_si256(at);
+            _mm256_storeu_si256(at, _mm256_or_si256(old, mask));
+            _mm256_testc_si256(old, mask) == 0
+        }
+    }
+}
+
+/// The bits of a key, by what the build allows.
+#[inline(always)]
+pub(crate) fn mask(x: u32) -> Block {
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+    // SAFETY: the build demands AVX2.
+    return unsafe { avx2::words(x) };
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+    return sse2::words(x);
+    #[cfg(not(target_arch = "x86_64"))]
+    return scalar::mask(x);
+}
+
+/// Whether the block has all bits of the key, by what the build allows.
+#[inline(always)]
+pub(crate) fn test(block: &Block, x: u32) -> bool {
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+    // SAFETY: the build demands AVX2.
+    return unsafe { avx2::test(block, x) };
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+    return sse2::test(block, x);
+    #[cfg(not(target_arch = "x86_64"))]
+    return scalar::test(block, x);
+}
+
+/// Sets the bits of the key and says whether one was new, by what the build allows.
+#[inline(always)]
+pub(crate) fn set(block: &mut Block, x: u32) -> bool {
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+    // SAFETY: the build demands AVX2.
+    return unsafe { avx2::set(block, x) };
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+    return sse2::set(block, x);
+    #[cfg(not(target_arch = "x86_64"))]
+    return scalar::set(block, x);
+}
+
+/// Tests a batch of (block number, hash word) pairs with the best instructions of the machine; a block number beyond the end
+/// answers false.
+#[inline]
+pub(crate) fn test_batch(blocks: &[Block], keys: impl Iterator<Item = (usize, u32)>, answers: &mut [bool]) {
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+    {
+        #[target_feature(enable = "avx2")]
+        fn with_avx2(blocks: &[Block], keys: impl Iterator<Item = (usize, u32)>, answers: &mut [bool]) {
+            for ((at, x), answer) in keys.zip(answers) {
+                *answer = blocks.get(at).is_some_and(|block| avx2::test(block, x));
+            }
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has AVX2.
+            return unsafe { with_avx2(blocks, keys, answers) };
+        }
+    }
+    for ((at, x), answer) in keys.zip(answers) {
+        *answer = blocks.get(at).is_some_and(|block| test(block, x));
+    }
+}
+
+/// Sets a batch of (block number, hash word) pairs with the best instructions of the machine and says how many had a new
+/// bit; a block number beyond the end does nothing.
+#[inline]
+pub(crate) fn set_batch(blocks: &mut [Block], keys: impl Iterator<Item = (usize, u32)>) -> u64 {
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+    {
+        #[target_feature(enable = "avx2")]
+        fn with_avx2(blocks: &mut [Block], keys: impl Iterator<Item = (usize, u32)>) -> u64 {
+            keys.map(|(at, x)| u64::from(blocks.get_mut(at).is_some_and(|block| avx2::set(block, x)))).sum()
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the machine has AVX2.
+            return unsafe { with_avx2(blocks, keys) };
+        }
+    }
+    keys.map(|(at, x)| u64::from(blocks.get_mut(at).is_some_and(|block| set(block, x)))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::SplitMix;
+
+    type Instructions = (&'static str, fn(&Block, u32) -> bool, fn(&mut Block, u32) -> bool);
+
+    /// Every implementation that this machine can run.
+    fn available() -> Vec<Instructions> {
+        let mut all: Vec<Instructions> = vec![("scalar", scalar::test, scalar::set), ("built in", test, set)];
+        #[cfg(target_arch = "x86_64")]
+        {
+            all.push(("sse2", sse2::test, sse2::set));
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has AVX2.
+                all.push(("avx2", |b, x| unsafe { avx2::test(b, x) }, |b, x| unsafe { avx2::set(b, x) }));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn the_published_vectors_come_out() {
+        for (x, bits) in
+            [(0xa98c_6e5b, [18, 17, 1, 12, 17, 24, 27, 31]), (0xad77_0999, [13, 11, 23, 21, 6, 14, 29, 29])]
+        {
+            for (name, _, set) in available() {
+                let mut block = [0; 4];
+                assert!(set(&mut block, x));
+                for (j, bit) in bits.into_iter().enumerate() {
+                    assert_eq!((block[j / 2] >> (32 * (j % 2))) as u32, 1 << bit, "{name} lane {j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn masks_are_the_bits_that_are_set() {
+        let mut random = SplitMix::new(2);
+        for _ in 0..10_000 {
+            let (x, mut block) = (random.next_u64() as u32, [0; 4]);
+            scalar::set(&mut block, x);
+            assert_eq!(mask(x), block);
+            #[cfg(target_arch = "x86_64")]
+            assert_eq!(sse2::words(x), block);
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has AVX2.
+                assert_eq!(unsafe { avx2::words(x) }, block);
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_bits_and_answers_of_the_scalar_code() {
+        let mut random = SplitMix::new(1);
+        let mut expected = [[0; 4]; 64];
+        let mut others = available().into_iter().map(|all| (all, expected)).collect::<Vec<_>>();
+        for round in 0..1_000_000u32 {
+            let (x, at) = (random.next_u64() as u32, random.below(64) as usize);
+            // A fresh start now and then: full blocks would answer alike whatever the code.
+            if round % 256 == 0 {
+                expected = [[0; 4]; 64];
+                others.iter_mut().for_each(|(_, blocks)| *blocks = expected);
+            }
+            let (found, new) = (scalar::test(&expected[at], x), scalar::set(&mut expected[at], x));
+            assert_ne!(found, new);
+            for ((name, test, set), blocks) in &mut others {
+                assert_eq!(test(&blocks[at], x), found, "{name}");
+                assert_eq!(set(&mut blocks[at], x), new, "{name}");
+                assert_eq!(blocks[at], expected[at], "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Stores: the bits, counters and cells that positions point into.
+
+pub(crate) mod atomic;
+mod bits;
+mod counters;
+pub(crate) mod matrix;
+mod words;
+
+pub use bits::BitStore;
+pub use counters::Counters;
+pub use matrix::{BitMatrix, Orientation};
+pub use words::Words;
+pub(crate) use words::{Line, Opening, WORDS_PER_LINE, WritableMap, field_max, read_field, write_field};

@@ -1,0 +1,299 @@
+//! The memory under every store: 64-bit words, aligned to cache lines, owned or mapped from a file.
+
+use std::fmt;
+use std::fs::File;
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
+use memmap2::{Mmap, MmapMut};
+
+use crate::error::{Error, Result};
+
+pub(crate) const WORDS_PER_LINE: usize = 8;
+
+/// One cache line, so that the allocator aligns stores to it.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [u64; WORDS_PER_LINE]);
+
+/// A fixed number of 64-bit words.
+///
+/// Words that come from a file mapped for reading are read in place; the first write copies them to memory of their
+/// own, so a mapped filter behaves as any other and the file never changes. Words of a file mapped for writing change in
+/// the file. A copy never shares what can change: it has memory of its own.
+///
+/// ```
+/// use bouquet::store::Words;
+/// let mut words = Words::zeroed(3)?;
+/// words.as_mut_slice()[2] = 7;
+/// assert_eq!(words.as_slice(), [0, 0, 7]);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub struct Words {
+    memory: Memory,
+    len: usize,
+}
+
+enum Memory {
+    Owned(Box<[Line]>),
+    /// The words begin at this byte of the map, a multiple of 8.
+    Mapped(Arc<Mmap>, usize),
+    /// The whole map and nothing else, in one place only: changes go to the file.
+    Writable(WritableMap),
+}
+
+/// Some bytes of a file that is open for writing.
+pub(crate) struct WritableMap {
+    map: MmapMut,
+    opening: Opening,
+    offset: u64,
+}
+
+/// Tells one opening of a file for writing from every other.
+#[derive(Clone, Default)]
+pub(crate) struct Opening(Arc<()>);
+
+impl WritableMap {
+    /// Whether these are the bytes from `offset` on of the file of this opening.
+    pub(crate) fn is_at(&self, opening: &Opening, offset: u64) -> bool {
+        Arc::ptr_eq(&self.opening.0, &opening.0) && self.offset == offset
+    }
+
+    /// Waits until the disk has the changes.
+    pub(crate) fn sync(&self) -> std::io::Result<()> {
+        self.map.flush()
+    }
+}
+
+impl Words {
+    /// `len` words of zeros, or an error when the memory cannot be had.
+    ///
+    /// ```
+    /// use bouquet::store::Words;
+    /// assert_eq!(Words::zeroed(3)?.as_slice(), [0, 0, 0]);
+    /// assert!(Words::zeroed(u64::MAX).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn zeroed(len: u64) -> Result<Self> {
+        let too_large = || Error::TooLarge { what: "the store".into(), bytes: u128::from(len) * 8 };
+        let words = usize::try_from(len).map_err(|_| too_large())?;
+        // `try_zeroed_slice_box` multiplies the count by the size of a line; keep the product in range.
+        if len > isize::MAX as u64 / 16 {
+            return Err(too_large());
+        }
+        let lines =
+            bytemuck::allocation::try_zeroed_slice_box(words.div_ceil(WORDS_PER_LINE)).map_err(|()| too_large())?;
+        Ok(Words { memory: Memory::Owned(lines), len: words })
+    }
+
+    /// The first `len` words of these lines, whose others must be zero.
+    pub(crate) fn from_lines(lines: Box<[Line]>, len: usize) -> Self {
+        debug_assert!(lines.len() == len.div_ceil(WORDS_PER_LINE));
+        Words { memory: Memory::Owned(lines), len }
+    }
+
+    /// The lines and the number of words; mapped words are copied.
+    pub(crate) fn into_lines(mut self) -> (Box<[Line]>, usize) {
+        if self.is_mapped() {
+            self.make_owned();
+        }
+        let Memory::Owned(lines) = self.memory else { unreachable!("made owned above") };
+        (lines, self.len)
+    }
+
+    /// A copy of these words.
+    pub(crate) fn copied(source: &[u64]) -> Result<Self> {
+        let mut words = Self::zeroed(source.len() as u64)?;
+        words.as_mut_slice().copy_from_slice(source);
+        Ok(words)
+    }
+
+    /// The words at these little-endian bytes.
+    pub(crate) fn from_le_bytes(bytes: &[u8]) -> Result<Self> {
+        let mut words = Self::zeroed(bytes.len().div_ceil(8) as u64)?;
+        let (whole, rest) = bytes.as_chunks::<8>();
+        let target = words.as_mut_slice();
+        for (word, bytes) in target.iter_mut().zip(whole) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            target[whole.len()] = u64::from_le_bytes(last);
+        }
+        Ok(words)
+    }
+
+    /// `len` words of a mapped file from byte `offset` on, read in place. `None` where that is not possible: on a
+    /// big-endian machine, at an odd offset or beyond the end of the file.
+    pub(crate) fn mapped(map: &Arc<Mmap>, offset: usize, len: usize) -> Option<Self> {
+        let fits = offset.checked_add(len.checked_mul(8)?)? <= map.len();
+        (cfg!(target_endian = "little") && offset.is_multiple_of(8) && fits)
+            .then(|| Words { memory: Memory::Mapped(Arc::clone(map), offset), len })
+    }
+
+    /// `len` words from byte `offset` of a file on, a multiple of 8, that change in the file. `None` on a big-endian
+    /// machine, where words are not what the file holds.
+    pub(crate) fn writable(file: &File, opening: &Opening, offset: usize, len: usize) -> std::io::Result<Option<Self>> {
+        if cfg!(target_endian = "big") || !offset.is_multiple_of(8) {
+            return Ok(None);
+        }
+        let bytes = len.checked_mul(8).ok_or(std::io::ErrorKind::InvalidInput)?;
+        let map = crate::simd::map_file_for_writing(file, offset as u64, bytes)?;
+        let map = WritableMap { map, opening: opening.clone(), offset: offset as u64 };
+        Ok(Some(Words { memory: Memory::Writable(map), len }))
+    }
+
+    /// Where the words change in a file, if they do.
+    pub(crate) fn writable_map(&self) -> Option<&WritableMap> {
+        match &self.memory {
+            Memory::Writable(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The words.
+    ///
+    /// ```
+    /// use bouquet::store::Words;
+    /// let words = Words::zeroed(10)?;
+    /// assert_eq!(words.as_slice().len(), 10);
+    /// assert_eq!(words.as_slice().as_ptr() as usize % 64, 0, "they begin at a cache line");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn as_slice(&self) -> &[u64] {
+        match &self.memory {
+            Memory::Owned(lines) => &bytemuck::cast_slice(lines)[..self.len],
+            Memory::Mapped(map, offset) => bytemuck::cast_slice(&map[*offset..*offset + self.len * 8]),
+            Memory::Writable(writable) => bytemuck::cast_slice(&writable.map),
+        }
+    }
+
+    /// The words, to be changed.
+    ///
+    /// ```
+    /// use bouquet::store::Words;
+    /// let mut words = Words::zeroed(2)?;
+    /// let before = words.clone();
+    /// words.as_mut_slice()[1] = 7;
+    /// assert_eq!((words.as_slice(), before.as_slice()), ([0, 7].as_slice(), [0, 0].as_slice()));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    pub fn as_mut_slice(&mut self) -> &mut [u64] {
+        if let Memory::Mapped(..) = self.memory {
+            self.make_owned();
+        }
+        match &mut self.memory {
+            Memory::Owned(lines) => &mut bytemuck::cast_slice_mut(lines)[..self.len],
+            Memory::Writable(writable) => bytemuck::cast_slice_mut(&mut writable.map),
+            Memory::Mapped(..) => unreachable!("made owned above"),
+        }
+    }
+
+    #[cold]
+    fn make_owned(&mut self) {
+        self.memory = self.owned();
+    }
+
+    fn owned(&self) -> Memory {
+        let source = self.as_slice();
+        let mut lines = vec![Line::zeroed(); source.len().div_ceil(WORDS_PER_LINE)].into_boxed_slice();
+        bytemuck::cast_slice_mut::<Line, u64>(&mut lines)[..source.len()].copy_from_slice(source);
+        Memory::Owned(lines)
+    }
+
+    /// Whether the words are in a mapped file.
+    ///
+    /// ```
+    /// use bouquet::store::Words;
+    /// assert!(!Words::zeroed(3)?.is_mapped(), "it is memory of its own");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_mapped(&self) -> bool {
+        !matches!(self.memory, Memory::Owned(_))
+    }
+}
+
+impl Clone for Words {
+    fn clone(&self) -> Self {
+        let memory = match &self.memory {
+            Memory::Owned(lines) => Memory::Owned(lines.clone()),
+            Memory::Mapped(map, offset) => Memory::Mapped(Arc::clone(map), *offset),
+            Memory::Writable(_) => self.owned(),
+        };
+        Words { memory, len: self.len }
+    }
+}
+
+/// The `width` bits (1 to 64) from bit `bit` on, low bit first; they may cross a word boundary.
+///
+/// The caller sees to it that `bit + width` bits are there.
+#[inline]
+pub(crate) fn read_field(words: &[u64], bit: u64, width: u32) -> u64 {
+    let (word, offset) = ((bit / 64) as usize, (bit % 64) as u32);
+    let low = words[word] >> offset;
+    // A field that crosses does not begin at bit 0, so the shift is below 64.
+    let value = if offset + width > 64 { low | words[word + 1] << (64 - offset) } else { low };
+    value & field_max(width)
+}
+
+/// Replaces the bits that [`read_field`] gives; `value` must fit `width` bits.
+#[inline]
+pub(crate) fn write_field(words: &mut [u64], bit: u64, width: u32, value: u64) {
+    let (word, offset) = ((bit / 64) as usize, (bit % 64) as u32);
+    let mask = field_max(width);
+    words[word] = words[word] & !(mask << offset) | value << offset;
+    if offset + width > 64 {
+        let shift = 64 - offset;
+        words[word + 1] = words[word + 1] & !(mask >> shift) | value >> shift;
+    }
+}
+
+/// The largest value of `width` bits (1 to 64).
+#[inline]
+pub(crate) fn field_max(width: u32) -> u64 {
+    u64::MAX >> (64 - width)
+}
+
+impl PartialEq for Words {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Words {}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Words({}{})", self.len, if self.is_mapped() { ", mapped" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owned_words_begin_on_a_cache_line() {
+        let words = Words::zeroed(1000).unwrap();
+        assert_eq!(words.as_slice().as_ptr() as usize % 64, 0);
+        assert_eq!(words.as_slice().len(), 1000);
+    }
+
+    #[test]
+    fn sizes_beyond_memory_are_refused() {
+        for len in [u64::MAX, u64::MAX / 8, u64::MAX / 64, 1 << 59] {
+            assert!(matches!(Words::zeroed(len), Err(Error::TooLarge { .. })), "{len}");
+        }
+    }
+
+    #[test]
+    fn bytes_become_little_endian_words_with_a_zero_tail() {
+        let words = Words::from_le_bytes(&[1, 0, 0, 0, 0, 0, 0, 0, 2, 3]).unwrap();
+        assert_eq!(words.as_slice(), [1, 0x0302]);
+    }
+}

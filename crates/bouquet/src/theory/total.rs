@@ -1,0 +1,314 @@
+//! The law of all of `theory`: no argument makes a function panic, hang or return NaN.
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+use super::blocks::{Inner, Layout};
+use super::scalable::Design;
+use super::stable::Shape;
+use super::*;
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(2004), ..ProptestConfig::default() }
+}
+
+/// Counts of every magnitude, with the ends more often than chance would have them.
+fn count() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        2 => prop::sample::select(vec![0, 1, 2, 3, u64::MAX, u64::MAX - 1, 1 << 53, 1 << 63]),
+        3 => 0..200u64,
+        5 => (0..64u32, any::<u64>()).prop_map(|(shift, bits)| bits >> shift),
+    ]
+}
+
+fn probes() -> impl Strategy<Value = u32> {
+    prop_oneof![
+        2 => prop::sample::select(vec![0, 1, 2, u32::MAX]),
+        5 => 0..70u32,
+        3 => (0..32u32, any::<u32>()).prop_map(|(shift, bits)| bits >> shift),
+    ]
+}
+
+fn real() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        3 => prop::sample::select(vec![
+            0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE, f64::MAX, f64::MIN,
+            f64::EPSILON, 1.0 - f64::EPSILON, 5e-324,
+        ]),
+        4 => 0.0..1.0f64,
+        2 => 0.0..200.0f64,
+        2 => (-300.0..300.0f64).prop_map(|e| 10f64.powf(e)),
+        1 => any::<f64>(),
+    ]
+}
+
+/// A probability.
+#[track_caller]
+fn unit(x: f64) {
+    assert!((0.0..=1.0).contains(&x), "{x} is no probability");
+}
+
+/// Any number.
+#[track_caller]
+fn number(x: f64) {
+    assert!(!x.is_nan());
+}
+
+/// A quantity, maybe infinite.
+#[track_caller]
+fn quantity(x: f64) {
+    assert!(x >= 0.0, "{x} is no quantity");
+}
+
+fn size(found: Result<Size>) {
+    if let Ok(size) = found {
+        assert!(size.bits > 0 && size.hashes > 0);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(2000))]
+
+    #[test]
+    fn standard_is_total(m in count(), n in count(), k in probes(), x in real(), y in real()) {
+        for rate in [
+            standard::zeros(m, n, k), standard::limit_zeros(x, k), standard::rate(m, n, k), standard::limit_rate(x, k),
+            standard::optimal_rate(x), standard::corrected_rate(m, n, k),
+        ] {
+            unit(rate);
+        }
+        prop_assert!(standard::rate(m, n, k) <= standard::corrected_rate(m, n, k));
+        number(standard::log_rate(x, y));
+        number(standard::log_rate_slope(x, y));
+        number(standard::log_rate_at_fill(x, y));
+        quantity(standard::best_hashes(x));
+        quantity(standard::optimal_bits_per_key(x));
+        quantity(standard::needed_bits(n, x, k));
+        standard::capacity(m, k, x);
+        size(standard::for_rate(n, x));
+        size(standard::for_rate_with_at_most(n, x, k));
+        size(standard::for_bits(m, n));
+    }
+
+    #[test]
+    fn partitioned_is_total(m in count(), n in count(), k in probes(), x in real(), slices in prop::collection::vec(count(), 0..5)) {
+        unit(partitioned::zeros(m, n, k));
+        unit(partitioned::rate(m, n, k));
+        unit(partitioned::banked_rate(m, n, k));
+        unit(partitioned::rate_of_slices(&slices, n));
+        unit(partitioned::conditional_rate(&slices, m));
+        partitioned::slice_bits(m, k);
+        quantity(partitioned::needed_slice(n, x, k));
+        size(partitioned::for_rate(n, x));
+    }
+
+    #[test]
+    fn spread_is_total(m in count(), n in count(), k in probes(), x in real(), q in count()) {
+        quantity(spread::ones(m, n, k));
+        quantity(spread::ones_variance(m, n, k));
+        prop_assert!(spread::ones(m, n, k) <= m as f64);
+        unit(spread::deviation_bound(m, n, k, x));
+        unit(spread::deviation(m, n, k, x));
+        quantity(spread::test_sigma(m, n, k, q));
+        quantity(spread::test_sigma_conditional(x, q));
+    }
+
+    #[test]
+    fn bounds_are_total(u in count(), n in count(), k in probes(), x in real()) {
+        quantity(bounds::least_bits(n, x));
+        quantity(bounds::least_bits_in_universe(u, n, x));
+        unit(bounds::least_rate(x));
+        unit(bounds::hash_list_rate(n, x));
+        quantity(bounds::hash_list_bits(n, x));
+        quantity(bounds::perfect_hash_bits(n, k));
+    }
+
+    #[test]
+    fn algebra_is_total(m in count(), k in probes(), a in count(), b in count(), c in count(), d in count(), x in real()) {
+        unit(algebra::union_rate(m, k, a, b, c));
+        unit(algebra::intersection_is_exact_bound(m, k, a, b));
+        unit(algebra::intersection_is_exact(m, k, a, b, c));
+        unit(algebra::both_set(m, k, a, b, c));
+        quantity(algebra::inner_product(m, k, a, b, c));
+        unit(algebra::halved_zeros(m, a, k));
+        unit(algebra::halved_rate(m, a, k));
+        quantity(algebra::cardinality_error(m, k, x));
+        for estimate in [
+            algebra::cardinality(m, k, a), algebra::cardinality_of_slices(&[a, b, c], m),
+            algebra::intersection_size(m, k, a, b, c), algebra::jaccard(m, k, a, b, c),
+        ].into_iter().flatten() {
+            quantity(estimate.value);
+            quantity(estimate.error);
+        }
+        quantity(algebra::bloomjoin_bytes(Size { bits: m, hashes: k }, a, b, c, d));
+        size(algebra::best_bloomjoin(a, b, c, d));
+    }
+
+    #[test]
+    fn counters_are_total(m in count(), n in count(), k in probes(), j in count(), t in count(), x in real()) {
+        for chance in [
+            counters::value(m, n, k, j), counters::reaches(m, n, k, j), counters::limit_reaches(x, j),
+            counters::choice_bound(m, n, k, j), counters::power_bound(m, n, k, j), counters::half_full_bound(j),
+            counters::overflow(m, n, k, j, t),
+        ] {
+            unit(chance);
+        }
+        counters::unreached(m, n, k);
+        prop_assert!((1..=64).contains(&counters::width(m, n, k, x)));
+        counters::width_for_multiplicity(n);
+        size(counters::for_rate(n, x));
+    }
+
+    #[test]
+    fn compression_is_total(m in count(), n in count(), k in probes(), x in real(), y in real()) {
+        quantity(compressed::message_bits_per_key(x, k));
+        quantity(compressed::message_bits(m, n));
+        unit(compressed::limit_of_message(x));
+        quantity(compressed::update_bits_per_key(x, k, y));
+        for plan in [compressed::for_message(x, y), compressed::for_rate(x, y)].into_iter().flatten() {
+            unit(plan.rate);
+            unit(compressed::fill(&plan));
+            quantity(plan.message_bits_per_key);
+        }
+    }
+
+    #[test]
+    fn stability_is_total(cells in count(), hashes in probes(), max in probes(), decrements in count(), gap in count(), x in real()) {
+        let shape = Shape { cells, hashes, max, decrements };
+        for chance in [shape.zeros(), shape.limit_rate(), shape.zeros_after(gap), shape.faded(gap), shape.miss_rate(gap)] {
+            unit(chance);
+        }
+        if let Ok(found) = stable::decrements(cells, hashes, max, x) {
+            prop_assert!(found >= 1 && found <= cells);
+        }
+        if let Ok(plan) = stable::best(cells, x, gap) {
+            unit(plan.misses);
+            prop_assert!(plan.rate <= x * (1.0 + 1e-9));
+        }
+    }
+
+    #[test]
+    fn peeling_is_total(n in count(), m in count(), k in probes(), x in real()) {
+        quantity(peeling::threshold(k));
+        unit(peeling::unlisted(n, m, k));
+        unit(peeling::unknown(n, m, k));
+        let _ = (peeling::listing_cells(n, k), peeling::difference_cells(n), peeling::for_listing(n));
+        let _ = (peeling::bloomier_cells(n), peeling::compact_cells(n), peeling::bloomier_bits(n, x));
+        unit(peeling::bloomier_rate(n, k));
+        quantity(peeling::cascade_keys(n, m, x, k));
+    }
+
+    #[test]
+    fn the_rest_is_total(
+        m in count(), n in count(), k in probes(), s in count(), x in real(), y in real(), z in real(), w in real(),
+        rates in prop::collection::vec(real(), 0..5), counters in prop::collection::vec(count(), 0..5),
+    ) {
+        unit(bank::unique(&rates, s as usize));
+        unit(bank::unique_among(s, x));
+        unit(bank::any_spurious(&rates));
+        unit(scalable::compound_rate(&rates));
+        quantity(bank::expected_spurious(&rates));
+        unit(bank::rate_for(s, x));
+        quantity(bank::set_bits(n, x));
+        bank::code_filters(s);
+        unit(bank::wrong_code(x, k));
+        unit(adversary::polluted_fill(m, n, k));
+        unit(adversary::polluted_rate(m, n, k));
+        unit(adversary::mixed_rate(m, n, s, k));
+        quantity(adversary::forgery_cost(x));
+        quantity(adversary::worst_case_hashes(x));
+        unit(adversary::worst_case_rate(x));
+        unit(adversary::fill_limit(m, n, k, x));
+        size(adversary::for_worst_case(n, x));
+        unit(paradox::false_share(m, n, x));
+        unit(paradox::posterior(x, y));
+        unit(paradox::trust_threshold(x, y));
+        unit(paradox::paradox_threshold(x, y));
+        paradox::worth_querying(x, y, z);
+        quantity(paradox::counting_odds(x, m, n, k, &counters));
+        quantity(paradox::expected_cost(x, y, z, w));
+        quantity(choices::phi(k));
+        quantity(choices::highest_random(n, k));
+        quantity(choices::highest_left(n, k));
+        unit(blocks::pattern_collisions(m, x, n));
+        quantity(special::ln_gamma(x.abs() + 2.0));
+        number(special::ln_gamma(x));
+        number(special::ln_choose(x, y));
+        unit(special::binomial(x, y, z));
+        unit(special::binomial(n as f64, y, z));
+        unit(special::poisson(x, y));
+        unit(special::poisson(n as f64, y));
+        unit(special::binomial_tail(n, x, y));
+        unit(special::poisson_tail(n, x));
+        unit(special::normal_tail(x));
+        unit(special::entropy(x));
+        unit(testing_power(x, y));
+    }
+}
+
+/// Powers of probabilities stay probabilities.
+fn testing_power(x: f64, y: f64) -> f64 {
+    special::power(special::probability(x), special::amount(y))
+}
+
+proptest! {
+    // These walk through thousands of states per call.
+    #![proptest_config(config(40))]
+
+    #[test]
+    fn long_computations_are_total(
+        m in prop_oneof![0..3000u64, Just(standard::EXACT_LIMIT + 1), count()], n in count(), k in probes(), x in real(),
+        block_bits in prop_oneof![0..600u64, count()], blocks_per_key in probes(), sliced: bool,
+    ) {
+        if let Some(exact) = standard::exact_rate(m.min(3000), n, k) {
+            unit(exact);
+            prop_assert!(exact >= standard::rate(m.min(3000), n, k) * (1.0 - 1e-9));
+        }
+        prop_assert_eq!(standard::exact_rate(m, n, k).is_some(), m <= standard::EXACT_LIMIT);
+        unit(standard::expected_rate(m, n, k));
+        let layout = Layout { block_bits, inner: if sliced { Inner::Slices } else { Inner::Bits }, blocks_per_key };
+        unit(blocks::rate(layout, m, n, k));
+        unit(blocks::limit_rate(layout, x, k));
+        quantity(spread::largest_normal(n));
+        quantity(spread::best_of_ones(m, n, k, n));
+        unit(spread::best_of_rate(m, n, k, n));
+        unit(peeling::cascade_rate(m, x));
+        unit(peeling::cascade_rate(n, x));
+        unit(choices::chosen_fill(x, k, blocks_per_key));
+        unit(choices::chosen_rate(x, k, blocks_per_key));
+    }
+
+    #[test]
+    fn searches_are_total(n in count(), k in probes(), x in real(), c in real(), g in 0..5u32, sliced: bool, bits in 0..300u64) {
+        let inner = if sliced { Inner::Slices } else { Inner::Bits };
+        let layout = Layout { block_bits: bits, inner, blocks_per_key: g };
+        quantity(blocks::bits_per_key(layout, k, x));
+        let (_, rate) = blocks::best_hashes(layout, c);
+        unit(rate);
+        if let Ok(size) = blocks::for_rate(layout, n, x, Some(k)) {
+            prop_assert!(blocks::rate(layout, size.bits, n, size.hashes) <= x);
+        }
+        if let Ok(loads) = choices::d_left(k, c.min(2.0)) {
+            unit(loads.at_least(n as usize).min(1.0));
+            loads.highest(n);
+        }
+        if let Ok(loads) = choices::random_choices(k, c.min(2.0)) {
+            loads.highest(n);
+            unit(loads.at_least_in(n as usize, k as usize).min(1.0));
+        }
+    }
+
+    #[test]
+    fn chains_are_total(rate in real(), growth in probes(), tightening in real(), first in count(), levels in probes(), n in count()) {
+        if let Ok(design) = Design::new(rate, growth, tightening, first) {
+            let level = design.level(levels);
+            unit(level.rate);
+            unit(design.first_rate());
+            quantity(design.capacity(levels));
+            design.levels(n);
+            unit(design.bound(levels));
+            unit(design.full_rate(levels));
+            quantity(design.bits_per_key(levels));
+        }
+    }
+}
