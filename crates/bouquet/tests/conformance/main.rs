@@ -1,0 +1,125 @@
+//! The conformance suite: every claim that a kind makes about itself, checked for every kind in the registry.
+//!
+//! No kind is named here. Which laws are checked follows from the verbs that a kind has registered
+//! ([`Kind::can`]) and from the errors that it declares ([`Kind::errs`]); what is not declared must not happen. A new
+//! kind is under test as soon as it is in its family's list.
+//!
+//! | module | asks |
+//! |---|---|
+//! | [`guarantees`] | are present keys found, and do only declared errors happen? |
+//! | [`rates`] | are errors as frequent as the kind's own theory says? |
+//! | [`updates`] | do insert, remove, count, advance and grow keep their laws? |
+//! | [`values`] | do get, classify and list tell the truth? |
+//! | [`algebra`] | do merge, intersect, cardinality and overlap keep their laws? |
+//! | [`frames`] | do frames round-trip, and are damaged ones refused? |
+//! | [`keyed`] | do keyed filters keep their secret? |
+//! | [`size`] | is the reported size the real one? |
+//! | [`parameters`] | are bad parameters refused by name? |
+//! | [`model`] | does an exact model agree through random operations? |
+//! | [`golden`] | do frames of every format version still load? |
+//! | [`facts`] | are the rows of the registry complete and consistent? |
+//! | [`source`] | is everything that is implemented also registered? |
+//! | [`broken`] | does the suite catch kinds that are broken on purpose? |
+//!
+//! Laws are functions over a [`Subject`] that return a verdict, so that they can be asked of kinds outside the registry
+//! too. Every seed is fixed, and statistical bounds are 5 standard errors wide: a verdict changes only with the code.
+
+/// Leaves a law with the reason why it does not hold.
+macro_rules! ensure {
+    ($condition:expr, $($reason:tt)*) => {{
+        // Bound first: a comparison with NaN must not hold by being turned round.
+        let holds: bool = $condition;
+        if !holds {
+            return Err(format!($($reason)*));
+        }
+    }};
+}
+
+/// The laws of a module: a table for [`suite`] and one test each, over the whole registry.
+macro_rules! laws {
+    ($($law:ident needs [$($verb:ident),*];)*) => {
+        pub const LAWS: &[crate::Law] = &[$(
+            crate::Law { name: stringify!($law), needs: &[$(bouquet::kind::Verb::$verb),*], holds: $law },
+        )*];
+
+        mod every_kind {
+            $(
+                #[test]
+                fn $law() {
+                    crate::check_every_kind(stringify!($law));
+                }
+            )*
+        }
+    };
+}
+
+mod algebra;
+mod broken;
+mod exact;
+mod facts;
+mod frames;
+mod golden;
+mod guarantees;
+mod keyed;
+mod model;
+mod parameters;
+mod rates;
+mod size;
+mod source;
+mod subject;
+mod updates;
+mod values;
+
+use bouquet::kind::{Kind, Verb};
+use bouquet::registry;
+use subject::{Subject, Verdict};
+
+/// A claim that every kind with certain verbs makes.
+pub struct Law {
+    name: &'static str,
+    needs: &'static [Verb],
+    holds: fn(&Subject) -> Verdict,
+}
+
+impl Law {
+    fn applies(&self, kind: &Kind) -> bool {
+        self.needs.iter().all(|&verb| kind.can(verb))
+    }
+
+    /// Why the law does not hold for the kind; `None` when it does or does not concern it.
+    fn failure(&self, kind: &'static Kind) -> Option<String> {
+        let verdict = if self.applies(kind) { (self.holds)(&Subject::new(kind)) } else { Ok(()) };
+        verdict.err().map(|why| format!("kind `{}`, {}: {why}", kind.facts().id, self.name))
+    }
+}
+
+/// Every law, of all modules.
+fn suite() -> impl Iterator<Item = &'static Law> {
+    let modules = [
+        guarantees::LAWS,
+        rates::LAWS,
+        updates::LAWS,
+        values::LAWS,
+        algebra::LAWS,
+        frames::LAWS,
+        keyed::LAWS,
+        size::LAWS,
+        parameters::LAWS,
+        model::LAWS,
+    ];
+    modules.into_iter().flatten()
+}
+
+/// Checks one law for every kind of the registry and tells all failures at once.
+fn check_every_kind(name: &str) {
+    let law = suite().find(|law| law.name == name).expect("every module with laws is part of the suite");
+    let failures: Vec<_> = registry::kinds().filter_map(|kind| law.failure(kind)).collect();
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+#[test]
+fn every_verb_has_a_law() {
+    for &verb in Verb::ALL.iter().filter(|&&verb| verb != Verb::BuildFrom) {
+        assert!(suite().any(|law| law.needs.contains(&verb)), "no law needs `{}`", verb.name());
+    }
+}

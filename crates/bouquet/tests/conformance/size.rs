@@ -1,0 +1,78 @@
+//! The reported size is the real size.
+
+use bouquet::Filter;
+use bouquet::capability::NoteType;
+use bouquet::codec::Header;
+use bouquet::kind::Verb;
+
+use crate::subject::{Because, GROUPS, Subject, Verdict};
+
+laws! {
+    the_reported_size_is_that_of_the_stores needs [];
+    nothing_large_hides_outside_the_stores needs [];
+    the_plan_is_kept needs [];
+}
+
+const ITEMS: u64 = 2_000;
+
+fn filters(subject: &Subject) -> Result<Vec<Filter>, String> {
+    let mut filters = vec![subject.empty(&subject.config(ITEMS, 0.01)?)?];
+    for (items, fpr, load) in [(100, 0.1, 100), (ITEMS, 0.01, ITEMS / 2), (ITEMS, 0.01, ITEMS), (ITEMS, 0.001, ITEMS)] {
+        filters.push(subject.filled(items, fpr, 0..load)?);
+    }
+    Ok(filters)
+}
+
+fn the_reported_size_is_that_of_the_stores(subject: &Subject) -> Verdict {
+    for filter in filters(subject)? {
+        let header = Header::read(&filter.to_bytes()).because("reading the frame")?;
+        let reported = filter.stats().bits;
+        // A store ends on a word; a coded one is smaller in the frame than in memory, so its stated bits are compared.
+        let real = if header.is_coded() { header.store_bits() } else { header.store_bytes() * 8 };
+        let padding = 64 * header.stores() as u64;
+        ensure!(
+            real.abs_diff(reported) <= padding,
+            "reported {reported} bits, stored {real} in {} stores",
+            header.stores()
+        );
+    }
+    Ok(())
+}
+
+fn nothing_large_hides_outside_the_stores(subject: &Subject) -> Verdict {
+    for filter in filters(subject)? {
+        let frame = filter.to_bytes();
+        let header = Header::read(&frame).because("reading the frame")?;
+        let rest = frame.len() as u64 - header.store_bytes();
+        // Prelude, settings, a little state; and per store its row, its padding and a little state.
+        let allowed = 1_024 + 256 * header.stores() as u64;
+        ensure!(rest <= allowed, "{rest} of {} bytes are outside the stores, allowed {allowed}", frame.len());
+    }
+    Ok(())
+}
+
+fn the_plan_is_kept(subject: &Subject) -> Verdict {
+    for (items, fpr) in [(1, 0.5), (100, 0.1), (ITEMS, 0.01), (5_000, 0.0001)] {
+        let config = subject.config(items, fpr)?;
+        let plan = subject.kind.plan(&config).because("planning")?;
+        let filter = subject.filled(items, fpr, 0..items)?;
+        let stats = filter.stats();
+        if subject.has_parameter("items") {
+            ensure!(plan.items == Some(items), "planned for {:?} items instead of {items}", plan.items);
+        }
+        // What grows by itself has at full load what it was planned for, give or take a step of its growth.
+        let grows = subject.kind.can(Verb::Grow);
+        ensure!(plan.bits == stats.bits || grows, "planned {} bits, made {}", plan.bits, stats.bits);
+        ensure!(plan.hashes == stats.hashes || grows, "planned {} hashes, made {}", plan.hashes, stats.hashes);
+        // A plan spreads the items evenly over the sets, where there are some.
+        let even = subject.facts().note != NoteType::Group || items.is_multiple_of(GROUPS);
+        if let (Some(planned), Some(expected)) = (plan.fpr, filter.expected(items).false_positive)
+            && even
+            && !grows
+        {
+            let close = (planned - expected).abs() <= 1e-9 * expected;
+            ensure!(close, "planned the rate {planned}, expected {expected} with {items} items");
+        }
+    }
+    Ok(())
+}

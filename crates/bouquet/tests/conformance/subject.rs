@@ -1,0 +1,252 @@
+//! A kind under test: how filters of it are made, filled and asked, whatever its verbs.
+
+use std::ops::Range;
+
+use bouquet::capability::{Answer, Dataset, Item, Multiplicity, Note, NoteType, Value};
+use bouquet::hash::Hashing;
+use bouquet::kind::{Config, Facts, Kind, Setting, Verb};
+use bouquet::{Error, Filter, OpenOptions};
+
+/// What a law says of a kind: nothing, or why it does not hold.
+pub type Verdict = Result<(), String>;
+
+/// Turns an error of the library into a reason.
+pub trait Because<T> {
+    fn because(self, what: &str) -> Result<T, String>;
+}
+
+impl<T> Because<T> for bouquet::Result<T> {
+    fn because(self, what: &str) -> Result<T, String> {
+        self.map_err(|error| format!("{what}: {error}"))
+    }
+}
+
+/// The number of sets, where keys belong to sets.
+pub const GROUPS: u64 = 4;
+
+/// The number of different values, where keys have values.
+pub const VALUES: u64 = 16;
+
+/// The first of the keys that are never inserted.
+pub const ABSENT: u64 = 1 << 40;
+
+/// Values of bytes: eight each, because a kind may want all values to have one length.
+static BYTES: [[u8; 8]; VALUES as usize] = {
+    let mut values = [[0; 8]; VALUES as usize];
+    let mut i = 0;
+    while i < values.len() {
+        values[i] = (0x0102_0304_0506_0700 + i as u64).to_le_bytes();
+        i += 1;
+    }
+    values
+};
+
+/// Keys by their numbers: key `i` is the integer `i`, so that the keys of disjoint ranges are disjoint.
+pub struct Keys {
+    pub numbers: Vec<u64>,
+    bytes: Vec<[u8; 8]>,
+}
+
+impl Keys {
+    pub fn new(numbers: impl IntoIterator<Item = u64>) -> Self {
+        let numbers: Vec<u64> = numbers.into_iter().collect();
+        let bytes = numbers.iter().map(|number| number.to_le_bytes()).collect();
+        Keys { numbers, bytes }
+    }
+
+    /// Keys that are never inserted.
+    pub fn absent(count: u64) -> Self {
+        Keys::new(ABSENT..ABSENT + count)
+    }
+
+    pub fn refs(&self) -> Vec<&[u8]> {
+        self.bytes.iter().map(<[u8; 8]>::as_slice).collect()
+    }
+}
+
+/// The note of a key, a function of its number.
+pub fn note(of: NoteType, number: u64) -> Note<'static> {
+    match of {
+        NoteType::None => Note::None,
+        NoteType::Integer => Note::Integer(number % VALUES),
+        NoteType::Bytes => Note::Bytes(&BYTES[(number % VALUES) as usize]),
+        NoteType::Group => Note::Group(number % GROUPS),
+        NoteType::Weight => Note::Weight(1.0),
+        other => panic!("the suite has no notes of type {other:?} yet"),
+    }
+}
+
+/// The value that a key's note gives it, where it has one.
+pub fn value(of: NoteType, number: u64) -> Option<Value> {
+    match note(of, number) {
+        Note::Integer(value) => Some(Value::Integer(value)),
+        Note::Bytes(value) => Some(Value::Bytes(value.to_vec())),
+        _ => None,
+    }
+}
+
+/// A kind under test.
+pub struct Subject {
+    pub kind: &'static Kind,
+}
+
+impl Subject {
+    pub fn new(kind: &'static Kind) -> Self {
+        Subject { kind }
+    }
+
+    pub fn facts(&self) -> &'static Facts {
+        self.kind.facts()
+    }
+
+    pub fn has_parameter(&self, name: &str) -> bool {
+        self.facts().parameters.iter().any(|parameter| parameter.name == name)
+    }
+
+    /// Settings for so many items and this rate, as far as the kind has such parameters. A kind without a number of
+    /// items gets a size at which others would hold them well.
+    pub fn config(&self, items: u64, fpr: f64) -> Result<Config, String> {
+        let mut config = Config::new(self.facts());
+        let mut put = |name: &str, setting| -> Verdict {
+            if self.has_parameter(name) {
+                config = config.clone().with(name, setting).because("a usual setting is refused")?;
+            }
+            Ok(())
+        };
+        put("items", Setting::Count(items))?;
+        put("fpr", Setting::Real(fpr))?;
+        if !self.has_parameter("items") {
+            put("bits", Setting::Count(items * 16))?;
+        }
+        if self.facts().note == NoteType::Group {
+            put("sets", Setting::Count(GROUPS))?;
+        }
+        Ok(config)
+    }
+
+    pub fn items<'a>(&self, keys: &'a Keys) -> Vec<Item<'a>> {
+        let notes = keys.numbers.iter().map(|&number| note(self.facts().note, number));
+        keys.bytes.iter().zip(notes).map(|(key, note)| Item::new(key, note)).collect()
+    }
+
+    pub fn empty(&self, config: &Config) -> Result<Filter, String> {
+        Filter::new_of_kind(self.kind, config).because("creating an empty filter")
+    }
+
+    pub fn try_build(&self, config: &Config, keys: &Keys) -> bouquet::Result<Filter> {
+        Filter::build_of_kind(self.kind, config, &Dataset { items: &self.items(keys), absent: &[] })
+    }
+
+    pub fn build(&self, config: &Config, keys: &Keys) -> Result<Filter, String> {
+        self.try_build(config, keys).because("building")
+    }
+
+    /// A filter of the keys `range`, made for so many items and this rate.
+    pub fn filled(&self, items: u64, fpr: f64, range: Range<u64>) -> Result<Filter, String> {
+        self.build(&self.config(items, fpr)?, &Keys::new(range))
+    }
+
+    /// The same with a seed of its own.
+    pub fn seeded(&self, items: u64, fpr: f64, range: Range<u64>, seed: u64) -> Result<Filter, String> {
+        self.build(&self.config(items, fpr)?.hashed(Hashing::seeded(seed)), &Keys::new(range))
+    }
+
+    /// Inserts one key with its note.
+    pub fn insert(&self, filter: &mut Filter, number: u64) -> bouquet::Result<bool> {
+        filter.insert()?.insert(Item::new(&number.to_le_bytes(), note(self.facts().note, number)))
+    }
+
+    /// Removes one key with its note.
+    pub fn remove(&self, filter: &mut Filter, number: u64) -> bouquet::Result<()> {
+        filter.remove()?.remove(Item::new(&number.to_le_bytes(), note(self.facts().note, number)))
+    }
+
+    /// How frames of the kind are opened, whether it is registered or not.
+    pub fn options(&self) -> OpenOptions {
+        OpenOptions { kind: Some(self.kind), ..OpenOptions::default() }
+    }
+
+    pub fn reopen(&self, bytes: &[u8]) -> bouquet::Result<Filter> {
+        Filter::from_bytes_with(bytes, &self.options())
+    }
+
+    /// Whether two insertions of a key are more than one: then a filter is a multiset.
+    pub fn is_multiset(&self) -> bool {
+        [Verb::Count, Verb::Remove, Verb::List].iter().any(|&verb| self.kind.can(verb))
+    }
+}
+
+/// Everything that a filter says about one key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    pub contains: Option<bool>,
+    pub count: Option<Multiplicity>,
+    pub answer: Option<Answer>,
+    pub sets: Option<Vec<u64>>,
+}
+
+impl Observed {
+    /// Whether the key seems present, by whichever verb tells.
+    pub fn present(&self) -> bool {
+        self.contains == Some(true)
+            || self.count.is_some_and(|count| count.count > 0)
+            || self.answer.as_ref().is_some_and(|answer| *answer != Answer::Absent)
+            || self.sets.as_ref().is_some_and(|sets| !sets.is_empty())
+    }
+}
+
+/// Asks everything about these keys.
+pub fn observe(filter: &Filter, keys: &Keys) -> Result<Vec<Observed>, String> {
+    let kind = filter.kind();
+    let answers = if kind.can(Verb::Contains) { Some(found(filter, keys)?) } else { None };
+    let count = kind.can(Verb::Count).then(|| filter.count()).transpose().because("count")?;
+    let get = kind.can(Verb::Get).then(|| filter.get()).transpose().because("get")?;
+    let classify = kind.can(Verb::Classify).then(|| filter.classify()).transpose().because("classify")?;
+    let about = |(i, key): (usize, &[u8])| Observed {
+        contains: answers.as_ref().map(|answers| answers[i]),
+        count: count.map(|count| count.count(key)),
+        answer: get.map(|get| get.get(key)),
+        sets: classify.map(|classify| classify.classify(key)),
+    };
+    Ok(keys.refs().into_iter().enumerate().map(about).collect())
+}
+
+/// Which of the keys are contained.
+pub fn found(filter: &Filter, keys: &Keys) -> Result<Vec<bool>, String> {
+    let mut answers = vec![false; keys.numbers.len()];
+    filter.contains().because("contains")?.contains_batch(&keys.refs(), &mut answers);
+    Ok(answers)
+}
+
+/// How many of the keys are contained.
+pub fn found_count(filter: &Filter, keys: &Keys) -> Result<u64, String> {
+    Ok(found(filter, keys)?.into_iter().filter(|&answer| answer).count() as u64)
+}
+
+/// Two filters say the same about every key.
+pub fn alike(what: &str, left: &Filter, right: &Filter, keys: &Keys) -> Verdict {
+    for ((number, a), b) in keys.numbers.iter().zip(observe(left, keys)?).zip(observe(right, keys)?) {
+        ensure!(a == b, "{what}: about key {number} one says {a:?}, the other {b:?}");
+    }
+    Ok(())
+}
+
+/// Members and strangers: the keys `0..members` and ten thousand that are never inserted.
+pub fn probe(members: u64) -> Keys {
+    Keys::new((0..members).chain(ABSENT..ABSENT + 10_000))
+}
+
+/// A filter is the same as before, bit for bit.
+pub fn unchanged(what: &str, before: &[u8], filter: &Filter) -> Verdict {
+    ensure!(before == filter.to_bytes(), "{what}: the filter has changed");
+    Ok(())
+}
+
+/// The error is the expected one.
+pub fn refused<T>(what: &str, result: bouquet::Result<T>, expected: impl Fn(&Error) -> bool) -> Verdict {
+    match result {
+        Ok(_) => Err(format!("{what}: accepted")),
+        Err(error) if expected(&error) => Ok(()),
+        Err(error) => Err(format!("{what}: refused with another error than expected: {error:?}")),
+    }
+}

@@ -1,0 +1,268 @@
+//! The laws of the verbs that change a filter: insert, remove, advance, grow; and of count, which sees the changes.
+
+use bouquet::capability::{Item, Note, NoteType};
+use bouquet::hash::SplitMix;
+use bouquet::kind::{ErrorClass, Verb};
+use bouquet::{Error, Filter};
+
+use crate::subject::{
+    Because, Keys, Subject, Verdict, alike, found, found_count, note, observe, probe, refused, unchanged,
+};
+
+laws! {
+    the_first_insertion_is_certainly_new needs [Insert];
+    only_keys_that_seem_absent_are_new needs [Contains, Insert];
+    batches_do_what_single_calls_do needs [Contains];
+    items_with_a_wrong_note_are_refused_and_change_nothing needs [Insert];
+    the_number_of_items_is_told needs [];
+    removing_undoes_inserting needs [Insert, Remove];
+    removed_keys_vanish_and_others_stay needs [Contains, Insert, Remove];
+    removing_an_absent_key_is_refused_and_changes_nothing needs [Contains, Insert, Remove];
+    counts_are_at_least_the_insertions needs [Count, Insert];
+    only_absent_keys_count_zero needs [Contains, Count];
+    advancing_twice_is_advancing_by_the_sum needs [Advance];
+    growing_raises_the_capacity_and_changes_no_answer needs [Grow];
+}
+
+const ITEMS: u64 = 1_000;
+
+fn the_first_insertion_is_certainly_new(subject: &Subject) -> Verdict {
+    let empty = subject.empty(&subject.config(ITEMS, 0.01)?)?;
+    for number in 0..500 {
+        let fresh = subject.insert(&mut empty.clone(), number).because("inserting into an empty filter")?;
+        ensure!(fresh, "key {number} in an empty filter: reported as not new");
+    }
+    Ok(())
+}
+
+fn only_keys_that_seem_absent_are_new(subject: &Subject) -> Verdict {
+    // At a high rate many keys seem present before they are inserted.
+    let mut filter = subject.empty(&subject.config(ITEMS, 0.3)?)?;
+    // Inserting a pair twice is not every table's business.
+    let twice = subject.facts().note == NoteType::None;
+    let certain = !subject.kind.errs(ErrorClass::FalseNegative);
+    for number in 0..ITEMS {
+        for again in 0..=u64::from(twice) {
+            let seemed = seems_in(subject, &filter, number)?;
+            let fresh = subject.insert(&mut filter, number).because("inserting")?;
+            ensure!(!(fresh && seemed), "key {number} seemed present, yet is reported as new");
+            ensure!(fresh || seemed || !certain, "key {number} was certainly absent, yet is reported as not new");
+            ensure!(again == 0 || !fresh || !certain, "key {number} is reported as new a second time");
+        }
+    }
+    Ok(())
+}
+
+/// Whether a key seems to be in already; where keys belong to sets, whether it seems to be in its own.
+fn seems_in(subject: &Subject, filter: &Filter, number: u64) -> Result<bool, String> {
+    let key = number.to_le_bytes();
+    match note(subject.facts().note, number) {
+        Note::Group(own) if subject.kind.can(Verb::Classify) => {
+            Ok(filter.classify().because("classify")?.classify(&key).contains(&own))
+        }
+        _ => Ok(filter.contains().because("contains")?.contains(&key)),
+    }
+}
+
+fn batches_do_what_single_calls_do(subject: &Subject) -> Verdict {
+    let keys = Keys::new(0..ITEMS);
+    let config = subject.config(ITEMS, 0.1)?;
+    let filter = subject.build(&config, &keys)?;
+    let all = probe(ITEMS);
+    let batch = found(&filter, &all)?;
+    let contains = filter.contains().because("contains")?;
+    for ((number, key), in_batch) in all.numbers.iter().zip(all.refs()).zip(batch) {
+        let single = contains.contains(key);
+        ensure!(single == in_batch, "key {number}: alone {single}, in a batch {in_batch}");
+    }
+    // The longer slice's rest is left alone.
+    let mut answers = [true; 5];
+    contains.contains_batch(&Keys::absent(0).refs(), &mut answers);
+    ensure!(answers == [true; 5], "an empty batch has changed answers: {answers:?}");
+
+    if subject.kind.can(Verb::Insert) {
+        let (mut one_by_one, mut at_once) = (subject.empty(&config)?, subject.empty(&config)?);
+        let fresh = at_once.insert().because("insert")?.insert_batch(&subject.items(&keys)).because("a batch")?;
+        let mut single = 0;
+        for &number in &keys.numbers {
+            single += u64::from(subject.insert(&mut one_by_one, number).because("inserting")?);
+        }
+        ensure!(single == fresh, "certainly new keys: {single} one by one, {fresh} in a batch");
+        unchanged("inserted one by one and in a batch", &one_by_one.to_bytes(), &at_once)?;
+    }
+    Ok(())
+}
+
+fn items_with_a_wrong_note_are_refused_and_change_nothing(subject: &Subject) -> Verdict {
+    let own = subject.facts().note;
+    let notes = [
+        (NoteType::None, Note::None),
+        (NoteType::Integer, Note::Integer(1)),
+        (NoteType::Bytes, Note::Bytes(b"rose")),
+        (NoteType::Group, Note::Group(1)),
+        (NoteType::Weight, Note::Weight(1.0)),
+    ];
+    let mut filter = subject.filled(ITEMS, 0.01, 0..ITEMS / 2)?;
+    for (of, wrong) in notes {
+        // A key without note has the empty value where values are bytes.
+        if of == own || own == NoteType::Bytes && of == NoteType::None {
+            continue;
+        }
+        let before = filter.to_bytes();
+        let inserted = filter.insert().because("insert")?.insert(Item::new(b"12345678", wrong));
+        refused(&format!("a note of type {}", of.name()), inserted, |error| matches!(error, Error::Item { .. }))?;
+        unchanged(&format!("a refused note of type {}", of.name()), &before, &filter)?;
+
+        // A batch stops at the bad item: what is before it is in, what is behind it is not.
+        let (first, last) = (ITEMS.to_le_bytes(), (ITEMS + 1).to_le_bytes());
+        let items = [
+            Item::new(&first, note(own, ITEMS)),
+            Item::new(b"12345678", wrong),
+            Item::new(&last, note(own, ITEMS + 1)),
+        ];
+        let (mut batch, mut alone) = (filter.clone(), filter.clone());
+        let inserted = batch.insert().because("insert")?.insert_batch(&items);
+        refused("a batch with a wrong note", inserted, |error| matches!(error, Error::Item { .. }))?;
+        subject.insert(&mut alone, ITEMS).because("inserting")?;
+        unchanged("a batch that stops at a wrong note", &alone.to_bytes(), &batch)?;
+    }
+    Ok(())
+}
+
+fn the_number_of_items_is_told(subject: &Subject) -> Verdict {
+    let told = subject.filled(ITEMS, 0.01, 0..ITEMS)?.stats().items;
+    // A structure may take a key that seems present for a duplicate: at rate 1 %, fewer than 1 % of them.
+    ensure!((ITEMS * 98 / 100..=ITEMS).contains(&told), "{ITEMS} distinct items are told as {told}");
+    let none = subject.empty(&subject.config(ITEMS, 0.01)?)?.stats().items;
+    ensure!(none == 0, "an empty filter tells of {none} items");
+    Ok(())
+}
+
+fn removing_undoes_inserting(subject: &Subject) -> Verdict {
+    let before = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
+    let mut filter = before.clone();
+    for number in ITEMS..ITEMS + 50 {
+        subject.insert(&mut filter, number).because("inserting")?;
+    }
+    for number in ITEMS..ITEMS + 50 {
+        subject.remove(&mut filter, number).because("removing a present key")?;
+    }
+    alike("before inserting and after removing 50 keys", &before, &filter, &probe(ITEMS + 50))?;
+    let (items, now) = (before.stats().items, filter.stats().items);
+    ensure!(items == now, "items: {items} before inserting and {now} after removing 50 keys");
+    Ok(())
+}
+
+fn removed_keys_vanish_and_others_stay(subject: &Subject) -> Verdict {
+    let mut filter = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
+    let (gone, stay) = (Keys::new(0..ITEMS / 2), Keys::new(ITEMS / 2..ITEMS));
+    for &number in &gone.numbers {
+        subject.remove(&mut filter, number).because("removing a present key")?;
+    }
+    if !subject.kind.errs(ErrorClass::FalseNegative) {
+        let left = found_count(&filter, &stay)?;
+        ensure!(left == ITEMS / 2, "{} keys vanished with others", ITEMS / 2 - left);
+    }
+    let seeming = found_count(&filter, &gone)? as f64 / gone.numbers.len() as f64;
+    let rate = filter.expected(ITEMS / 2).false_positive.unwrap_or(0.0);
+    let bound = rate + 5.0 * (rate / gone.numbers.len() as f64).sqrt();
+    ensure!(seeming <= bound, "removed keys that seem present: {seeming}, expected {rate} (at most {bound})");
+    Ok(())
+}
+
+fn removing_an_absent_key_is_refused_and_changes_nothing(subject: &Subject) -> Verdict {
+    let mut filter = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
+    let absent = Keys::absent(300);
+    for (&number, seems) in absent.numbers.iter().zip(found(&filter, &absent)?) {
+        if seems {
+            continue;
+        }
+        let before = filter.to_bytes();
+        let removed = subject.remove(&mut filter, number);
+        refused("removing an absent key", removed, |error| matches!(error, Error::NotPresent))?;
+        unchanged("removing an absent key", &before, &filter)?;
+    }
+    Ok(())
+}
+
+fn counts_are_at_least_the_insertions(subject: &Subject) -> Verdict {
+    if subject.kind.errs(ErrorClass::UnderCount) {
+        return Ok(());
+    }
+    for seed in 0..5 {
+        let mut random = SplitMix::new(seed);
+        let times: Vec<u64> = (0..ITEMS / 2).map(|_| 1 + random.below(4)).collect();
+        let mut filter = subject.empty(&subject.config(ITEMS, 0.01)?)?;
+        for round in 0..5 {
+            for (number, _) in (0..).zip(&times).filter(|(_, times)| round < **times) {
+                subject.insert(&mut filter, number).because("inserting a key again")?;
+            }
+        }
+        at_least(&filter, &times)?;
+        if subject.kind.can(Verb::Remove) {
+            for number in 0..ITEMS / 2 {
+                subject.remove(&mut filter, number).because("removing one of several")?;
+            }
+            at_least(&filter, &times.iter().map(|times| times - 1).collect::<Vec<_>>())?;
+        }
+    }
+    Ok(())
+}
+
+fn at_least(filter: &Filter, times: &[u64]) -> Verdict {
+    let count = filter.count().because("count")?;
+    let exact = !filter.kind().errs(ErrorClass::OverCount) && !filter.kind().errs(ErrorClass::FalsePositive);
+    for (number, &times) in (0u64..).zip(times) {
+        let told = count.count(&number.to_le_bytes());
+        ensure!(told.count >= times || told.at_least, "key {number} is in {times} times, counted {told:?}");
+        ensure!(told.count <= times || !exact, "key {number} is in {times} times, counted {told:?}");
+    }
+    Ok(())
+}
+
+fn only_absent_keys_count_zero(subject: &Subject) -> Verdict {
+    let filter = subject.filled(ITEMS, 0.1, 0..ITEMS)?;
+    let keys = probe(ITEMS);
+    for (number, seen) in keys.numbers.iter().zip(observe(&filter, &keys)?) {
+        let counted = seen.count.is_some_and(|count| count.count > 0);
+        ensure!(seen.contains == Some(counted), "key {number}: {seen:?}");
+    }
+    Ok(())
+}
+
+fn advancing_twice_is_advancing_by_the_sum(subject: &Subject) -> Verdict {
+    let filter = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
+    for (first, second) in [(0, 0), (0, 5), (1, 1), (3, 17), (100, 1_000)] {
+        let (mut twice, mut once) = (filter.clone(), filter.clone());
+        for ticks in [first, second] {
+            twice.advance().because("advance")?.advance(ticks);
+        }
+        once.advance().because("advance")?.advance(first + second);
+        unchanged(&format!("advancing by {first} and {second}, or by their sum"), &once.to_bytes(), &twice)?;
+    }
+    let mut still = filter.clone();
+    still.advance().because("advance")?.advance(0);
+    unchanged("advancing by nothing", &filter.to_bytes(), &still)
+}
+
+fn growing_raises_the_capacity_and_changes_no_answer(subject: &Subject) -> Verdict {
+    let before = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
+    let mut filter = before.clone();
+    for _ in 0..3 {
+        let capacity = filter.grow().because("grow")?.capacity();
+        filter.grow().because("grow")?.grow().because("growing")?;
+        let more = filter.grow().because("grow")?.capacity();
+        ensure!(more > capacity, "growing changed the capacity from {capacity} to {more}");
+        alike("before and after growing", &before, &filter, &probe(ITEMS))?;
+    }
+    if subject.kind.can(Verb::Insert) {
+        for number in ITEMS..2 * ITEMS {
+            subject.insert(&mut filter, number).because("inserting after growing")?;
+        }
+        if subject.kind.can(Verb::Contains) && !subject.kind.errs(ErrorClass::FalseNegative) {
+            let found = found_count(&filter, &Keys::new(0..2 * ITEMS))?;
+            ensure!(found == 2 * ITEMS, "{} keys are lost after growing", 2 * ITEMS - found);
+        }
+    }
+    Ok(())
+}
