@@ -1,0 +1,115 @@
+//! The fuzz targets on a stable compiler: the committed inputs, and some thousand random ones with fixed seeds.
+//!
+//! `BOUQUET_WRITE_CORPUS=1 cargo test -p bouquet --test fuzz_replay` writes the first inputs of each kind anew; what
+//! fuzzing found stays beside them.
+
+#[path = "../../../fuzz/harness/mod.rs"]
+mod harness;
+
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+
+use bouquet::hash::SplitMix;
+use bouquet::registry;
+
+fn corpus(target: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target)
+}
+
+/// Random bytes behind the number of a kind. Small bytes are more frequent: they are the operations on few keys.
+fn random_input(number: u16, seed: u64, len: u64) -> Vec<u8> {
+    let mut random = SplitMix::new(seed << 16 | u64::from(number));
+    let mask = if random.below(2) == 0 { 0xff } else { 0x9f };
+    let len = random.below(len);
+    number.to_le_bytes().into_iter().chain((0..len).map(|_| random.next_u64() as u8 & mask)).collect()
+}
+
+/// Replays the inputs and tells which one fails.
+fn replay(run: fn(&[u8]), inputs: impl IntoIterator<Item = (String, Vec<u8>)>) -> usize {
+    let mut count = 0;
+    for (name, input) in inputs {
+        count += 1;
+        if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| run(&input))) {
+            eprintln!("input {name}: {}", input.escape_ascii());
+            std::panic::resume_unwind(panic);
+        }
+    }
+    count
+}
+
+fn committed(target: &str) -> Vec<(String, Vec<u8>)> {
+    if std::env::var_os("BOUQUET_WRITE_CORPUS").is_some() {
+        write_first_inputs(target);
+    }
+    let entries = std::fs::read_dir(corpus(target)).expect("the corpus is committed");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("the corpus can be read").path()).collect();
+    files.sort();
+    let read = |path: PathBuf| (path.display().to_string(), std::fs::read(path).expect("the corpus can be read"));
+    files.into_iter().map(read).collect()
+}
+
+fn write_first_inputs(target: &str) {
+    let write = |name: String, input: &[u8]| {
+        std::fs::create_dir_all(corpus(target)).expect("the corpus can be written");
+        std::fs::write(corpus(target).join(name), input).expect("the corpus can be written");
+    };
+    for kind in registry::kinds() {
+        let facts = kind.facts();
+        write(format!("{}-random", facts.id), &random_input(facts.number, 0, 160));
+        if target == "decode" {
+            let frame = (3..16).find_map(|variant| harness::frame::small_frame(kind, variant, false));
+            let frame = frame.expect("every kind has a small frame");
+            write(format!("{}-frame", facts.id), &frame);
+            write(format!("{}-full", facts.id), &harness::frame::full(frame));
+        }
+    }
+}
+
+fn random_inputs(total: u64, len: u64) -> impl Iterator<Item = (String, Vec<u8>)> {
+    let each = total.div_ceil(registry::kinds().count() as u64);
+    registry::kinds().flat_map(move |kind| {
+        let number = kind.facts().number;
+        (0..each).map(move |seed| (format!("{number} {seed}"), random_input(number, seed, len)))
+    })
+}
+
+#[test]
+fn committed_frames_are_refused_or_work() {
+    assert!(replay(harness::decode::run, committed("decode")) > 0);
+}
+
+#[test]
+fn committed_operations_agree_with_the_model() {
+    assert!(replay(harness::operations::run, committed("operations")) > 0);
+}
+
+#[test]
+fn edited_frames_are_refused_or_work() {
+    // Few edits each: every further one is likelier to be refused before the others are seen.
+    replay(harness::decode::run, random_inputs(6000, 16));
+}
+
+#[test]
+fn random_operations_agree_with_the_model() {
+    replay(harness::operations::run, random_inputs(1500, 300));
+}
+
+#[test]
+fn every_kind_has_small_frames_that_open_after_their_checksums_are_made_anew() {
+    for kind in registry::kinds() {
+        let frames = (0..16).filter_map(|variant| harness::frame::small_frame(kind, variant, variant % 2 == 0));
+        let mut opened = 0;
+        for frame in frames {
+            // The last byte of the header's checksum is wrong, then right again.
+            let mut damaged = frame.clone();
+            damaged[63] ^= 1;
+            assert!(bouquet::codec::Header::read(&damaged).is_err());
+            harness::frame::fix_layout(&mut damaged);
+            harness::frame::fix_checksums(&mut damaged);
+            assert!(damaged == frame, "the layout of a frame of {kind:?} is not what FORMAT.md says");
+            bouquet::Filter::from_bytes_with(&frame, &harness::with_secret()).expect("a valid frame opens");
+            opened += 1;
+        }
+        assert!(opened >= 8, "{kind:?} has only {opened} small frames");
+    }
+}

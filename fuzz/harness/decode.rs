@@ -1,0 +1,168 @@
+//! Any bytes as a frame: they are refused, or what they give is a filter that works.
+
+use bouquet::capability::Item;
+use bouquet::codec::{Header, MAGIC};
+use bouquet::kind::{ErrorClass, Verb};
+use bouquet::{Error, Filter, OpenOptions};
+
+use super::frame::{edit, fix_checksums, fix_layout, small_frame};
+use super::input::{Input, Shape, key};
+use super::{MAX_BITS, MAX_CODED_BITS, ask, sane_estimate, sane_numbers, with_secret};
+
+/// Input that begins as a frame does is one, tried as it is and with right checksums. Other input chooses a valid frame
+/// and edits it.
+pub fn run(input: &[u8]) {
+    if input.first() == Some(&MAGIC[0]) {
+        open(input);
+        let mut frame = input.to_vec();
+        fix_checksums(&mut frame);
+        return open(&frame);
+    }
+    let mut input = Input(input);
+    let kind = input.kind();
+    let (variant, repair) = (input.u8(), input.u8());
+    let Some(mut frame) = small_frame(kind, variant % 16, repair & 1 == 1) else { return };
+    edit(&mut frame, &mut input);
+    if repair & 2 == 2 {
+        fix_layout(&mut frame);
+    }
+    if repair & 0x1c != 0 {
+        fix_checksums(&mut frame);
+    }
+    open(&frame);
+    if repair >= 0xf0 {
+        open_mapped(&frame);
+    }
+}
+
+/// Opens the bytes in every way.
+fn open(bytes: &[u8]) {
+    let header = Header::read(bytes);
+    let plain = OpenOptions { max_coded_bits: Some(MAX_CODED_BITS), ..OpenOptions::default() };
+    let locked = OpenOptions { allow_locked: true, ..plain.clone() };
+    let limited = OpenOptions { max_fill: Some(0.5), ..with_secret() };
+    for options in [plain, locked, with_secret(), limited] {
+        match Filter::from_bytes_with(bytes, &options) {
+            Ok(filter) => {
+                let header = header.as_ref().expect("a frame that opens has a header");
+                assert_eq!(header.bytes, bytes.len() as u64);
+                assert_eq!(header.kind, filter.kind().facts().number);
+                let stored = bytes.len() as u64 * 8;
+                let bits = filter.stats().bits;
+                assert!(bits <= stored + MAX_CODED_BITS, "{} bytes of a frame became {bits} bits", bytes.len());
+                examine(filter, &options);
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
+
+/// Opens the bytes in a file that is mapped: nobody looks at the checksums of the stores.
+fn open_mapped(bytes: &[u8]) {
+    let name = format!("bouquet-fuzz-{}-{:?}", std::process::id(), std::thread::current().id());
+    let path = std::env::temp_dir().join(name);
+    std::fs::write(&path, bytes).expect("the directory for temporary files can be written");
+    let opened = Filter::open_mapped(&path, &with_secret());
+    std::fs::remove_file(&path).expect("the file was just written");
+    if let Ok(filter) = opened {
+        examine(filter, &with_secret());
+    }
+}
+
+/// Asks everything, changes everything, and writes and reads in between.
+fn examine(filter: Filter, options: &OpenOptions) {
+    sane_numbers(&filter);
+    round_trip(&filter, options);
+    if !filter.hashing().is_usable() {
+        assert!(matches!(filter.contains().err(), Some(Error::Secret { .. } | Error::Unsupported { .. })));
+        return;
+    }
+    let shape = Input(&[]).shape();
+    let keys: Vec<_> = (40..56).map(|number| key(&shape, number)).collect();
+    ask_all(&filter, &keys);
+    change(filter, &shape, &keys, options);
+}
+
+/// What a filter writes is read again and written alike.
+fn round_trip(filter: &Filter, options: &OpenOptions) {
+    let bytes = filter.to_bytes();
+    for frame in [&bytes, &filter.to_compressed_bytes()] {
+        match Filter::from_bytes_with(frame, options) {
+            Ok(again) => assert!(again.to_bytes() == bytes, "{filter:?} was read as {again:?}"),
+            // Insertions may lead over the limit of what is accepted from others.
+            Err(Error::Overfull { .. }) => {}
+            Err(error) => panic!("{filter:?} is not read again: {error}"),
+        }
+    }
+}
+
+fn ask_all(filter: &Filter, keys: &[Vec<u8>]) {
+    let kind = filter.kind();
+    let single: Vec<_> = keys.iter().map(|key| ask(filter, key)).collect();
+    if let Ok(contains) = filter.contains() {
+        let refs: Vec<_> = keys.iter().map(Vec::as_slice).collect();
+        let mut answers = vec![false; keys.len()];
+        contains.contains_batch(&refs, &mut answers);
+        assert!(single.iter().map(|seen| seen.contains).eq(answers.into_iter().map(Some)), "a batch answers otherwise");
+    }
+    if let Ok(list) = filter.list() {
+        let listing = list.list();
+        assert!(listing.entries.len() as u64 <= filter.stats().bits, "more entries than bits");
+    }
+    if let Ok(compress) = filter.compress() {
+        assert!(compress.entropy_bits() >= 0.0);
+    }
+    if kind.can(Verb::Cardinality) {
+        sane_estimate(filter.cardinality().expect("registered"));
+        let overlap = filter.overlap(filter).expect("a filter is like itself");
+        sane_estimate(overlap.union);
+        sane_estimate(overlap.intersection);
+        assert!((0.0..=1.0).contains(&overlap.jaccard), "{overlap:?}");
+    }
+}
+
+fn change(mut filter: Filter, shape: &Shape, keys: &[Vec<u8>], options: &OpenOptions) {
+    let kind = filter.kind();
+    // A table may hold a removal that waits for its insertion.
+    let certain = !filter.errs(ErrorClass::FalseNegative) && !kind.can(Verb::Remove);
+    let before = filter.clone();
+    let mut notes = Input(&[1, 2, 3, 1, 2, 3]);
+    for key in &keys[..8] {
+        let note = notes.note(kind.facts().note, shape);
+        let item = Item::new(key, note.as_note());
+        if let Ok(insert) = filter.insert()
+            && insert.insert(item).is_ok()
+            && certain
+            && let Ok(contains) = filter.contains()
+        {
+            assert!(contains.contains(key), "an inserted key is not contained");
+        }
+    }
+    round_trip(&filter, options);
+    if let Ok(remove) = filter.remove() {
+        let mut notes = Input(&[1, 2, 3, 3, 2, 1]);
+        for key in keys {
+            let note = notes.note(kind.facts().note, shape);
+            let _ = remove.remove(Item::new(key, note.as_note()));
+            let _ = remove.remove(Item::from(key.as_slice()));
+        }
+        round_trip(&filter, options);
+    }
+    if let Ok(advance) = filter.advance() {
+        for ticks in [0, 1, 1000, u64::MAX] {
+            advance.advance(ticks);
+        }
+        round_trip(&filter, options);
+    }
+    if filter.stats().bits <= MAX_BITS
+        && let Ok(grow) = filter.grow()
+    {
+        let _ = (grow.grow(), grow.capacity());
+        round_trip(&filter, options);
+    }
+    let _ = filter.merge(&before);
+    let _ = filter.intersect(&before);
+    round_trip(&filter, options);
+    sane_numbers(&filter);
+    ask_all(&filter, keys);
+}

@@ -1,0 +1,194 @@
+//! Valid frames, edits, and the checksums that let edited frames pass the first door. FORMAT.md has the layout.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use bouquet::Filter;
+use bouquet::capability::{Dataset, Item};
+use bouquet::hash::SplitMix;
+use bouquet::kind::{Config, Kind, Verb};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::input::{Input, OwnedNote};
+
+const PRELUDE: usize = 64;
+const ROW: usize = 40;
+const ALIGNMENT: usize = 64;
+const TOTAL: usize = 32;
+const CHECKSUM: std::ops::Range<usize> = 56..64;
+
+/// Bytes for the decisions of a variant.
+fn decisions(variant: u16, attempt: u64) -> Vec<u8> {
+    let mut random = SplitMix::new(u64::from(variant) << 32 | attempt);
+    (0..64).flat_map(|_| random.next_u64().to_le_bytes()).collect()
+}
+
+/// Settings of a small filter of the kind, by variant. They are kept, because planning a filter takes longer than all
+/// that the harness does with it.
+pub fn small_config(kind: &'static Kind, variant: u16) -> Option<Config> {
+    type Configs = HashMap<(u16, u16), Option<Config>>;
+    thread_local! {
+        static CONFIGS: RefCell<Configs> = RefCell::default();
+    }
+    let make = |attempt| {
+        let asked = Input(&decisions(variant, attempt)).config(kind)?;
+        // What the filter itself says is quicker to make a filter of; one that is built is not planned before its keys.
+        if kind.can(Verb::BuildFrom) { Some(asked) } else { Some(Filter::new(&asked).ok()?.config()) }
+    };
+    // Not every choice of settings can be had: the first good one of some tries.
+    let make = || (0..20).find_map(make);
+    CONFIGS.with_borrow_mut(|configs| configs.entry((kind.facts().number, variant)).or_insert_with(make).clone())
+}
+
+/// A small filter of the kind; its settings, hashing and keys follow from the variant.
+fn small_filter(kind: &'static Kind, variant: u8) -> Option<Filter> {
+    let config = small_config(kind, variant.into())?;
+    // Not every choice of keys and values fits the settings.
+    (0..20).find_map(|attempt| {
+        let bytes = decisions(variant.into(), 1000 + attempt);
+        let mut input = Input(&bytes);
+        let shape = input.shape();
+        let mut items: Vec<(Vec<u8>, OwnedNote)> = Vec::new();
+        for _ in 0..variant % 16 {
+            let (key, note) = (input.key(&shape), input.note(kind.facts().note, &shape));
+            if items.iter().all(|(known, _)| *known != key) {
+                items.push((key, note));
+            }
+        }
+        let items: Vec<_> = items.iter().map(|(key, note)| Item::new(key, note.as_note())).collect();
+        let filter = Filter::build(&config, &Dataset { items: &items, absent: &[] }).ok()?;
+        (filter.stats().bits <= 1 << 16).then_some(filter)
+    })
+}
+
+/// The frame of a small filter, coded or raw.
+pub fn small_frame(kind: &'static Kind, variant: u8, coded: bool) -> Option<Vec<u8>> {
+    type Frames = HashMap<(u16, u8), Option<(Vec<u8>, Vec<u8>)>>;
+    thread_local! {
+        static FRAMES: RefCell<Frames> = RefCell::default();
+    }
+    FRAMES.with_borrow_mut(|frames| {
+        let make = || small_filter(kind, variant).map(|filter| (filter.to_bytes(), filter.to_compressed_bytes()));
+        let (raw, compressed) = frames.entry((kind.facts().number, variant)).or_insert_with(make).as_ref()?;
+        Some(if coded { compressed.clone() } else { raw.clone() })
+    })
+}
+
+/// Edits the frame as the input says.
+pub fn edit(frame: &mut Vec<u8>, input: &mut Input<'_>) {
+    for _ in 0..64 {
+        if input.is_empty() || frame.is_empty() || frame.len() > 1 << 16 {
+            return;
+        }
+        let op = input.u8();
+        let range = part(frame, op >> 4);
+        let at = range.start + input.below(range.len());
+        match op & 0x0f {
+            0..=3 => frame[at] = input.u8(),
+            4..=5 => frame[at] ^= 1 << (input.u8() % 8),
+            6 => frame[at] = frame[at].wrapping_add(1),
+            7 => frame[at] = frame[at].wrapping_sub(1),
+            8..=11 => {
+                let word = input.hostile().to_le_bytes();
+                frame[at..].iter_mut().zip(word).for_each(|(byte, new)| *byte = new);
+            }
+            12 => frame.truncate(at),
+            13 => frame.extend(std::iter::repeat_n(op >> 4, usize::from(input.u8()))),
+            14 => {
+                let end = (at + usize::from(input.u8())).min(frame.len());
+                frame.drain(at..end);
+            }
+            _ => {
+                let end = (at + usize::from(input.u8())).min(frame.len());
+                let copy = frame[at..end].to_vec();
+                let to = input.below(frame.len());
+                frame.splice(to..to, copy);
+            }
+        }
+    }
+}
+
+/// The part of the frame that an edit is for; parts that decide much get more edits than their length deserves.
+fn part(frame: &[u8], choice: u8) -> std::ops::Range<usize> {
+    let stores = word(frame, 14, 2).unwrap_or(0);
+    let parameters = PRELUDE + stores * ROW;
+    let state = parameters + word(frame, 24, 4).unwrap_or(0);
+    let end = state + word(frame, 28, 4).unwrap_or(0);
+    let range = match choice {
+        0..=2 => 0..PRELUDE,
+        3..=4 => PRELUDE..parameters,
+        5..=7 => parameters..state,
+        8..=10 => state..end,
+        11 => state..state + 1,
+        12..=13 => end..frame.len(),
+        _ => 0..frame.len(),
+    };
+    // Earlier edits may have left no such part.
+    if range.start < range.end && range.end <= frame.len() { range } else { 0..frame.len() }
+}
+
+/// The frame with every number of its state and every bit of its stores at its end, where sums overflow.
+pub fn full(mut frame: Vec<u8>) -> Vec<u8> {
+    let state = PRELUDE + word(&frame, 14, 2).unwrap_or(0) * ROW + word(&frame, 24, 4).unwrap_or(0);
+    let end = state + word(&frame, 28, 4).unwrap_or(0);
+    frame[state..end].fill(0xff);
+    for row in (0..word(&frame, 14, 2).unwrap_or(0)).map(|store| PRELUDE + store * ROW) {
+        if let (Some(offset), Some(bits)) = (word(&frame, row, 8), word(&frame, row + 16, 8)) {
+            // Behind the last bit there are zeros.
+            let end = offset + bits / 8;
+            frame[offset..end].fill(0xff);
+        }
+    }
+    fix_checksums(&mut frame);
+    frame
+}
+
+fn word(frame: &[u8], at: usize, bytes: usize) -> Option<usize> {
+    let mut word = [0; 8];
+    word[..bytes].copy_from_slice(frame.get(at..at.checked_add(bytes)?)?);
+    usize::try_from(u64::from_le_bytes(word)).ok()
+}
+
+fn put(frame: &mut [u8], at: usize, value: u64) {
+    if let Some(target) = frame.get_mut(at..at + 8) {
+        target.copy_from_slice(&value.to_le_bytes());
+    }
+}
+
+/// Where the stores begin, and how many there are.
+fn body(frame: &[u8]) -> Option<(usize, usize)> {
+    let stores = word(frame, 14, 2)?;
+    let end = PRELUDE + stores * ROW + word(frame, 24, 4)? + word(frame, 28, 4)?;
+    Some((end.next_multiple_of(ALIGNMENT), stores))
+}
+
+/// Makes the offsets of the stores and the length of the frame right, as far as the frame is there.
+pub fn fix_layout(frame: &mut Vec<u8>) {
+    let Some((mut offset, stores)) = body(frame) else { return };
+    for row in (0..stores).map(|store| PRELUDE + store * ROW) {
+        put(frame, row, offset as u64);
+        let Some(len) = word(frame, row + 8, 8).filter(|&len| len <= 1 << 20) else { return };
+        offset += len.next_multiple_of(ALIGNMENT);
+    }
+    if offset <= 1 << 20 {
+        frame.resize(offset, 0);
+        put(frame, TOTAL, offset as u64);
+    }
+}
+
+/// Makes the checksums of the stores and of the header right, as far as the frame is there.
+pub fn fix_checksums(frame: &mut [u8]) {
+    let Some((begin, stores)) = body(frame) else { return };
+    for row in (0..stores).map(|store| PRELUDE + store * ROW) {
+        let range = word(frame, row, 8).zip(word(frame, row + 8, 8));
+        let range = range.and_then(|(offset, len)| Some(offset..offset.checked_add(len)?));
+        if let Some(checksum) = range.and_then(|range| Some(xxh3_64(frame.get(range)?))) {
+            put(frame, row + 32, checksum);
+        }
+    }
+    if let Some(header) = frame.get_mut(..begin) {
+        header[CHECKSUM].fill(0);
+        let checksum = xxh3_64(header);
+        put(frame, CHECKSUM.start, checksum);
+    }
+}

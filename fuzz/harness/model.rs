@@ -1,0 +1,138 @@
+//! A filter with an exact model beside it: what was put in and not taken out.
+
+use std::collections::BTreeMap;
+
+use bouquet::Filter;
+use bouquet::capability::{Answer, Value};
+use bouquet::kind::{ErrorClass, Verb};
+
+use super::ask;
+use super::input::{KEYS, OwnedNote, Shape, key};
+
+/// The filter and its model.
+#[derive(Clone)]
+pub struct Pair {
+    pub filter: Filter,
+    /// The notes with which each key was inserted and not removed.
+    pub held: BTreeMap<Vec<u8>, Vec<OwnedNote>>,
+    /// Something was done after which the kind promises nothing: an absent key that seemed present was removed.
+    pub void: bool,
+}
+
+impl Pair {
+    pub fn new(filter: Filter) -> Self {
+        Pair { filter, held: BTreeMap::new(), void: false }
+    }
+
+    pub fn hold(&mut self, key: Vec<u8>, note: OwnedNote) {
+        self.held.entry(key).or_default().push(note);
+    }
+
+    pub fn holds(&self, key: &[u8], note: &OwnedNote) -> bool {
+        self.held.get(key).is_some_and(|notes| notes.contains(note))
+    }
+
+    /// Takes one occurrence out of the model.
+    pub fn release(&mut self, key: &[u8], note: &OwnedNote) {
+        if let Some(notes) = self.held.get_mut(key) {
+            if let Some(at) = notes.iter().position(|known| known == note) {
+                notes.swap_remove(at);
+            }
+            if notes.is_empty() {
+                self.held.remove(key);
+            }
+        }
+    }
+
+    fn errs(&self, class: ErrorClass) -> bool {
+        self.filter.errs(class)
+    }
+
+    /// Every answer is the true one, or wrong in a way that the kind declares.
+    pub fn agree(&self, shape: &Shape) {
+        let keys: Vec<_> = (0..KEYS).map(|number| key(shape, number)).collect();
+        for key in &keys {
+            let seen = ask(&self.filter, key);
+            if self.void {
+                continue;
+            }
+            let held = self.held.get(key).map_or(&[][..], Vec::as_slice);
+            let judge = |right: bool, what: &str| {
+                let id = self.filter.kind().facts().id;
+                assert!(
+                    right,
+                    "{id}: {what}: key {key:?}, held {held:?}, seen {seen:?}, of {:?}",
+                    self.filter.config()
+                );
+            };
+            let present = !held.is_empty();
+            let may_hide = self.errs(ErrorClass::FalseNegative);
+            let may_appear = self.errs(ErrorClass::FalsePositive);
+            if let Some(contains) = seen.contains {
+                judge(contains || !present || may_hide, "a present key is not contained");
+                judge(!contains || present || may_appear, "an absent key is contained");
+            }
+            if let Some(count) = seen.count {
+                let may_lose = may_hide || self.errs(ErrorClass::UnderCount);
+                let enough = count >= held.len() as u64 || seen.at_least && count > 0;
+                judge(enough || may_lose, "a count is too small");
+                let may_exceed = self.errs(ErrorClass::OverCount) || !present && may_appear;
+                judge(count <= held.len() as u64 || may_exceed, "a count is too large");
+            }
+            match &seen.answer {
+                Some(Answer::Value(value)) if present => judge(has_value(held, value), "a wrong value"),
+                Some(Answer::Value(_)) => judge(self.errs(ErrorClass::SpuriousValue), "a value for an absent key"),
+                Some(Answer::Absent) => judge(!present || may_hide, "a present key is told absent"),
+                Some(Answer::Unknown) => judge(self.errs(ErrorClass::Unknown), "an unknown answer"),
+                None => {}
+            }
+            if let Some(sets) = &seen.sets {
+                let owned = |set: &u64| held.contains(&OwnedNote::Group(*set));
+                let all = held.iter().all(|note| matches!(note, OwnedNote::Group(set) if sets.contains(set)));
+                judge(all || may_hide, "a set that holds the key is missing");
+                judge(sets.iter().all(owned) || self.errs(ErrorClass::SpuriousSet), "a set that does not hold the key");
+            }
+        }
+        self.batch_agrees(&keys);
+        self.listing_agrees();
+    }
+
+    fn batch_agrees(&self, keys: &[Vec<u8>]) {
+        let Ok(contains) = self.filter.contains() else { return };
+        let refs: Vec<_> = keys.iter().map(Vec::as_slice).collect();
+        let mut answers = vec![false; keys.len()];
+        contains.contains_batch(&refs, &mut answers);
+        let single = refs.iter().map(|key| contains.contains(key));
+        assert!(single.eq(answers), "a batch answers otherwise than one by one");
+    }
+
+    fn listing_agrees(&self) {
+        if !self.filter.kind().can(Verb::List) {
+            return;
+        }
+        let listing = self.filter.list().expect("registered").list();
+        if self.void {
+            return;
+        }
+        let mut listed: BTreeMap<_, i64> = BTreeMap::new();
+        for entry in &listing.entries {
+            let held = self.held.get(&entry.key).map_or(&[][..], Vec::as_slice);
+            let known = entry.value.as_ref().map_or(!held.is_empty(), |value| has_value(held, value));
+            assert!(known && entry.count > 0, "listed but not held: {entry:?}, held {held:?}");
+            *listed.entry(entry.key.as_slice()).or_default() += entry.count;
+        }
+        if listing.undecoded == 0 {
+            for (key, notes) in &self.held {
+                let count = listed.get(key.as_slice()).copied();
+                assert_eq!(count, Some(notes.len() as i64), "a complete listing has key {key:?} otherwise");
+            }
+        }
+    }
+}
+
+fn has_value(held: &[OwnedNote], value: &Value) -> bool {
+    held.contains(&match value {
+        Value::Integer(value) => OwnedNote::Integer(*value),
+        Value::Bytes(value) => OwnedNote::Bytes(value.clone()),
+    })
+}
