@@ -1,0 +1,155 @@
+//! `bouquet build`: a filter from keys.
+
+use std::path::PathBuf;
+
+use bouquet::capability::Dataset;
+use bouquet::hash::Hashing;
+use bouquet::kind::{Config, Kind, Verb};
+use bouquet::{Filter, registry};
+use clap::Args;
+
+use super::add::{insert, warn_when_overfull};
+use crate::failure::{Failure, Found, Outcome};
+use crate::filters::{Settings, has_parameter, kind_named, read_secret, refuse_beyond_memory};
+use crate::keys::{Held, Input};
+use crate::output::{Coding, save};
+
+/// Make a filter from the keys in files or on standard input
+///
+/// Without --items the lines of the files are counted first; duplicates count, so that this is an upper bound of the
+/// distinct keys. Keys from standard input cannot be counted first: without --items and --kind they get a kind that
+/// grows; with a --kind that must know their number they are held in memory. Kinds that are built once (those that
+/// `bouquet kinds --can build_from` lists) hold their keys in memory in any case.
+///
+/// OUT is written beside, synced and renamed: an interrupted run leaves the old file whole.
+#[derive(Args)]
+pub struct Build {
+    #[command(flatten)]
+    input: Input,
+
+    /// The file to write; `-` is standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+
+    /// The kind of filter, one of `bouquet kinds`
+    #[arg(short, long)]
+    kind: Option<String>,
+
+    #[command(flatten)]
+    settings: Settings,
+
+    /// The seed of the hash function, decimal or 0x and hexadecimal [default: 0]
+    #[arg(long, value_name = "S", value_parser = parse_seed, allow_negative_numbers = true, conflicts_with = "secret")]
+    seed: Option<u64>,
+
+    /// Hash to 128 bits instead of 64: for more than about 2^32 keys or rates below 10^-9
+    #[arg(long, conflicts_with = "secret")]
+    wide: bool,
+
+    /// Hash with the secret in this file (see `bouquet secret`): for keys or queries that an adversary may choose
+    #[arg(long, value_name = "FILE")]
+    secret: Option<PathBuf>,
+
+    /// With --secret: a stronger and slower hash function
+    #[arg(long, requires = "secret")]
+    strong: bool,
+
+    /// Keys that are known not to be members and will be asked for; only for kinds that are built once
+    #[arg(long, value_name = "FILE")]
+    absent: Vec<PathBuf>,
+}
+
+fn parse_seed(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(&digits.replace('_', ""), 16),
+        None => text.replace('_', "").parse(),
+    };
+    parsed.map_err(|_| "a seed is a whole number from 0 to 18446744073709551615".into())
+}
+
+impl Build {
+    /// Runs the command.
+    pub fn run(self) -> Outcome {
+        let rereadable = self.input.is_rereadable();
+        let kind = match &self.kind {
+            Some(name) => kind_named(name)?,
+            None => registry::default_kind(self.settings.tell_items() || rereadable),
+        };
+        let built_once = kind.can(Verb::BuildFrom);
+        if !self.absent.is_empty() && !built_once {
+            return Err(no_use_for_absent(kind));
+        }
+        let mut config = self.settings.config(kind)?.hashed(self.hashing()?);
+
+        let counts = has_parameter(kind, "items") && !config.is_set("items");
+        let mut held = None;
+        if built_once || (counts && !rereadable && kind.plan(&config).is_err()) {
+            held = Some(self.input.read_all("reading")?);
+        }
+        if counts && (held.is_some() || rereadable) {
+            let count = held.as_ref().map_or_else(|| self.input.count(), |held| Ok(held.len()))?;
+            // A filter of no keys is a filter too.
+            config = config.set("items", &count.max(1).to_string())?;
+        }
+        if let Ok(plan) = kind.plan(&config) {
+            refuse_beyond_memory(&plan)?;
+        }
+
+        let filter = match held {
+            Some(held) if built_once => self.build_once(&config, &held)?,
+            Some(held) => fill(&config, &held)?,
+            None => self.stream(&config)?,
+        };
+        warn_when_overfull(&filter);
+        save(&filter, &self.output, Coding::Usual)?;
+        Ok(Found::Something)
+    }
+
+    fn hashing(&self) -> Result<Hashing, Failure> {
+        let Some(path) = &self.secret else {
+            let seed = self.seed.unwrap_or(0);
+            return Ok(if self.wide { Hashing::seeded_wide(seed) } else { Hashing::seeded(seed) });
+        };
+        let secret = read_secret(path)?;
+        Ok(if self.strong { Hashing::keyed_high(secret) } else { Hashing::keyed(secret) })
+    }
+
+    fn stream(&self, config: &Config) -> Result<Filter, Failure> {
+        let mut filter = Filter::new(config)?;
+        filter.insert()?;
+        let mut reader = self.input.read("building");
+        while let Some(batch) = reader.next_batch()? {
+            insert(&mut filter, batch)?;
+        }
+        Ok(filter)
+    }
+
+    fn build_once(&self, config: &Config, held: &Held) -> Result<Filter, Failure> {
+        let note = config.facts().note;
+        let mut items = Vec::new();
+        for batch in held.batches() {
+            items.extend(batch.items(note)?);
+        }
+        let absent = match self.absent.as_slice() {
+            [] => Held::default(),
+            files => self.input.of(files).read_all("reading")?,
+        };
+        let absent: Vec<_> = absent.batches().flat_map(|batch| batch.keys(note)).collect();
+        Ok(Filter::build(config, &Dataset { items: &items, absent: &absent })?)
+    }
+}
+
+fn fill(config: &Config, held: &Held) -> Result<Filter, Failure> {
+    let mut filter = Filter::new(config)?;
+    for batch in held.batches() {
+        insert(&mut filter, batch)?;
+    }
+    Ok(filter)
+}
+
+fn no_use_for_absent(kind: &Kind) -> Failure {
+    let able: Vec<_> = registry::kinds().filter(|kind| kind.can(Verb::BuildFrom)).map(|kind| kind.facts().id).collect();
+    let able = if able.is_empty() { "none".into() } else { able.join(", ") };
+    let id = kind.facts().id;
+    Failure::new(format!("kind `{id}` has no use for --absent: it is not built once; kinds that are: {able}"))
+}

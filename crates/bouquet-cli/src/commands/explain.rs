@@ -1,0 +1,116 @@
+//! `bouquet explain`: all about one kind.
+
+use bouquet::kind::{Kind, Verb};
+use bouquet::registry;
+use bouquet::secrecy::Mode;
+use clap::Args;
+use textwrap::Options;
+
+use crate::failure::{Found, Outcome};
+use crate::filters::kind_named;
+use crate::output::print;
+
+/// Print all about a kind or a mode: the idea, the formulas, the parameters, its errors, when to take another, the papers
+#[derive(Args)]
+pub struct Explain {
+    /// The kind, one of `bouquet kinds`, or one of its other names
+    kind: String,
+}
+
+impl Explain {
+    /// Runs the command.
+    pub fn run(self) -> Outcome {
+        let width = textwrap::termwidth().clamp(40, 100);
+        let text = match registry::find_mode(&self.kind) {
+            Some(mode) => explain_mode(mode, width),
+            None => explain(kind_named(&self.kind)?, width),
+        };
+        print(&text)?;
+        Ok(Found::Something)
+    }
+}
+
+/// A titled part of an explanation, wrapped; nothing without lines.
+fn write_section(text: &mut String, width: usize, title: &str, lines: &[&str]) {
+    if lines.is_empty() {
+        return;
+    }
+    text.push_str(&format!("\n{title}\n"));
+    for line in lines {
+        let options = Options::new(width).initial_indent("  ").subsequent_indent("  ");
+        text.push_str(&textwrap::fill(line, options));
+        text.push('\n');
+    }
+}
+
+fn explain_mode(mode: &Mode, width: usize) -> String {
+    let mut text = format!("{} ({}), a mode of every kind\n", mode.name, mode.id);
+    let mut section = |title: &str, lines: &[&str]| write_section(&mut text, width, title, lines);
+    section("Question", &[mode.summary]);
+    section("Idea", &[mode.idea]);
+    section("Formulas", mode.formulas);
+    section("Secrecy", &[mode.secrecy]);
+    section("Cost", &[mode.cost]);
+    section("Use", &["bouquet secret -o FILE, then bouquet build --secret FILE --kind KIND ...", mode.usage]);
+    section("Papers", mode.papers);
+    section("Also called", &[&mode.aliases.join(", ")]);
+    text
+}
+
+fn explain(kind: &Kind, width: usize) -> String {
+    let facts = kind.facts();
+    let mut text = format!("{} ({})\n", facts.name, facts.id);
+    let mut section = |title: &str, lines: &[&str]| write_section(&mut text, width, title, lines);
+    let listed = |words: Vec<&str>| if words.is_empty() { "none".to_owned() } else { words.join(", ") };
+
+    section("Question", &[facts.summary]);
+    section("Idea", &[facts.idea]);
+    section("Formulas", facts.formulas);
+    section("Can", &[&listed(kind.verbs().map(Verb::name).collect())]);
+    section("Errors", &[&listed(facts.errors.iter().map(|class| class.name()).collect())]);
+    section("Behind the key's TAB", &[facts.note.name()]);
+    section("Choose another when", &[facts.choose_another]);
+    section("Papers", facts.papers);
+    section("Also called", &[&listed(facts.aliases.to_vec())]);
+    section("Family", &[facts.family]);
+    text.push_str(&parameters(kind, width));
+    text
+}
+
+fn parameters(kind: &Kind, width: usize) -> String {
+    let parameters = kind.facts().parameters;
+    let name_width = parameters.iter().map(|parameter| parameter.name.len()).max().unwrap_or(0);
+    let indent = " ".repeat(name_width + 4);
+    let mut text = String::from("\nParameters (--set NAME=VALUE)\n");
+    for parameter in parameters {
+        let default = parameter.default_text();
+        let default = default.map_or("follows from the others".into(), |default| format!("default {default}"));
+        let first = format!("  {:name_width$}  ", parameter.name);
+        for (start, line) in
+            [(&first, parameter.help.to_owned()), (&indent, format!("{}; {default}", parameter.range()))]
+        {
+            let options = Options::new(width).initial_indent(start).subsequent_indent(&indent);
+            text.push_str(&textwrap::fill(&line, options));
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_explanation_keeps_to_its_width_and_names_every_parameter() {
+        for kind in bouquet::registry::kinds() {
+            let text = explain(kind, 72);
+            for line in text.lines() {
+                assert!(line.chars().count() <= 72, "{line}");
+            }
+            for parameter in kind.facts().parameters {
+                assert!(text.contains(&format!("\n  {}", parameter.name)), "{text}");
+            }
+        }
+    }
+}

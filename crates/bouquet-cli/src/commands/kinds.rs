@@ -1,0 +1,103 @@
+//! `bouquet kinds`: what exists.
+
+use bouquet::kind::{Facts, Kind, Parameter, ParameterType, Verb};
+use bouquet::registry;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Found, Outcome};
+use crate::output::{print, print_json};
+
+/// Print every kind of filter and what it is for
+#[derive(Args)]
+pub struct Kinds {
+    /// Only kinds that can do all of this, such as `remove,count`
+    #[arg(long, value_name = "VERB", value_delimiter = ',')]
+    can: Vec<String>,
+
+    /// Print JSON: a list with verbs, errors and parameters of each kind
+    #[arg(long)]
+    json: bool,
+}
+
+impl Kinds {
+    /// Runs the command.
+    pub fn run(self) -> Outcome {
+        let verbs = self.can.iter().map(|word| verb_named(word)).collect::<Result<Vec<_>, _>>()?;
+        let able = |kind: &&Kind| verbs.iter().all(|verb| kind.can(*verb));
+        let found = registry::kinds().any(|kind| able(&kind));
+        if self.json {
+            let kinds: Vec<_> = registry::kinds().filter(able).map(in_json).collect();
+            print_json(&Value::Array(kinds))?;
+            return Ok(Found::when(found));
+        }
+        let width = registry::kinds().map(|kind| kind.facts().id.len()).max().unwrap_or(0);
+        let mut text = String::new();
+        for family in registry::FAMILIES {
+            let kinds: Vec<_> = family.kinds.iter().filter(able).map(Kind::facts).collect();
+            if kinds.is_empty() {
+                continue;
+            }
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&format!("{}: {}\n", family.name, family.summary));
+            let line = |facts: &Facts| format!("  {:width$}  {}\n", facts.id, facts.summary);
+            text.extend(kinds.into_iter().map(line));
+        }
+        if verbs.is_empty() {
+            text.push_str("\nmodes: what every kind can be given\n");
+            text.extend(registry::MODES.iter().map(|mode| format!("  {:width$}  {}\n", mode.id, mode.summary)));
+        }
+        print(&text)?;
+        Ok(Found::when(found))
+    }
+}
+
+/// The verb of this word; the program's commands are understood too.
+fn verb_named(word: &str) -> Result<Verb, Failure> {
+    let word = word.trim();
+    let verb = match word {
+        "query" => Some(Verb::Contains),
+        "add" => Some(Verb::Insert),
+        "estimate" => Some(Verb::Cardinality),
+        _ => Verb::from_name(word),
+    };
+    verb.ok_or_else(|| {
+        let known: Vec<_> = Verb::ALL.iter().map(|verb| verb.name()).collect();
+        Failure::new(format!("unknown verb `{word}`; the verbs are {}", known.join(", ")))
+    })
+}
+
+fn in_json(kind: &Kind) -> Value {
+    let facts = kind.facts();
+    json!({
+        "kind": facts.id,
+        "name": facts.name,
+        "aliases": facts.aliases,
+        "family": facts.family,
+        "summary": facts.summary,
+        "can": kind.verbs().map(Verb::name).collect::<Vec<_>>(),
+        "errors": facts.errors.iter().map(|class| class.name()).collect::<Vec<_>>(),
+        "note": facts.note.name(),
+        "in_place": kind.is_in_place(),
+        "parameters": facts.parameters.iter().map(parameter_in_json).collect::<Vec<_>>(),
+        "papers": facts.papers,
+    })
+}
+
+fn parameter_in_json(parameter: &Parameter) -> Value {
+    let of = match parameter.of {
+        ParameterType::Count { .. } => "count",
+        ParameterType::Real { .. } => "real",
+        ParameterType::Choice { .. } => "choice",
+        ParameterType::Flag => "flag",
+    };
+    json!({
+        "name": parameter.name,
+        "type": of,
+        "range": parameter.range(),
+        "default": parameter.default_text(),
+        "help": parameter.help,
+    })
+}

@@ -1,0 +1,80 @@
+//! `bouquet list`: what can be decoded from a filter.
+
+use std::path::PathBuf;
+
+use bouquet::capability::Value;
+use clap::Args;
+
+use crate::failure::{Failure, Found, Outcome, say};
+use crate::filters::Opening;
+use crate::output::Output;
+
+/// Print the keys that can be decoded from a filter, with their values behind a TAB where it has them
+///
+/// When not everything can be decoded, what can be is printed, and the exit code is 2. Exit code 1 when the filter is
+/// empty.
+#[derive(Args)]
+pub struct List {
+    /// The filter to decode; `-` is standard input
+    filter: PathBuf,
+
+    /// Print before each key its insertions less its removals and a TAB; also keys that were removed without having
+    /// been inserted, whose number is negative
+    #[arg(short, long)]
+    counts: bool,
+
+    /// Separate keys with NUL bytes instead of newlines
+    #[arg(short = '0', long = "null")]
+    null: bool,
+
+    #[command(flatten)]
+    opening: Opening,
+}
+
+impl List {
+    /// Runs the command.
+    pub fn run(self) -> Outcome {
+        let filter = self.opening.open(&self.filter)?;
+        let listing = filter.list()?.list();
+        let end: &[u8] = if self.null { b"\0" } else { b"\n" };
+        let mut out = Output::stdout();
+        let (mut shown, mut negative) = (0u64, 0u64);
+        let mut value = Vec::new();
+        for entry in &listing.entries {
+            if self.counts {
+                out.write(&[entry.count.to_string().as_bytes(), b"\t"])?;
+            } else if entry.count < 0 {
+                negative += 1;
+                continue;
+            }
+            shown += 1;
+            out.write(&[&entry.key])?;
+            if let Some(found) = &entry.value {
+                value.clear();
+                write_value(found, &mut value);
+                out.write(&[b"\t", &value])?;
+            }
+            out.write(&[end])?;
+        }
+        out.flush()?;
+        if listing.undecoded > 0 {
+            let (listed, undecoded) = (listing.entries.len(), listing.undecoded);
+            let path = self.filter.display();
+            return Err(Failure::new(format!(
+                "{path}: the listing is not complete: {listed} keys were decoded, {undecoded} cells were not"
+            )));
+        }
+        if negative > 0 {
+            say(&format!("{negative} keys were removed without having been inserted; --counts shows them"));
+        }
+        Ok(Found::when(shown > 0))
+    }
+}
+
+/// A value as it is written behind a key.
+pub fn write_value(value: &Value, text: &mut Vec<u8>) {
+    match value {
+        Value::Integer(number) => text.extend_from_slice(number.to_string().as_bytes()),
+        Value::Bytes(bytes) => text.extend_from_slice(bytes),
+    }
+}

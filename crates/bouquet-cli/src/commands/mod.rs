@@ -1,0 +1,81 @@
+//! The commands, one file each.
+
+mod add;
+mod advance;
+mod ask;
+mod build;
+mod classify;
+mod combine;
+mod compress;
+mod count;
+mod estimate;
+mod explain;
+mod get;
+mod grow;
+mod info;
+mod intersect;
+mod kinds;
+mod list;
+mod merge;
+mod query;
+mod remove;
+mod secret;
+mod size;
+mod verify;
+
+use clap::Subcommand;
+
+use crate::failure::Outcome;
+
+/// What the program can be told to do.
+#[derive(Subcommand)]
+pub enum Command {
+    Build(build::Build),
+    Query(query::Query),
+    Add(add::Add),
+    Remove(remove::Remove),
+    Count(count::Count),
+    Get(get::Get),
+    Classify(classify::Classify),
+    List(list::List),
+    Advance(advance::Advance),
+    Grow(grow::Grow),
+    Merge(merge::Merge),
+    Intersect(intersect::Intersect),
+    Estimate(estimate::Estimate),
+    Compress(compress::Compress),
+    Info(info::Info),
+    Verify(verify::Verify),
+    Size(size::Size),
+    Kinds(kinds::Kinds),
+    Explain(explain::Explain),
+    Secret(secret::Secret),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self) -> Outcome {
+        match self {
+            Command::Build(command) => command.run(),
+            Command::Query(command) => command.run(),
+            Command::Add(command) => command.run(),
+            Command::Remove(command) => command.run(),
+            Command::Count(command) => command.run(),
+            Command::Get(command) => command.run(),
+            Command::Classify(command) => command.run(),
+            Command::List(command) => command.run(),
+            Command::Advance(command) => command.run(),
+            Command::Grow(command) => command.run(),
+            Command::Merge(command) => command.run(),
+            Command::Intersect(command) => command.run(),
+            Command::Estimate(command) => command.run(),
+            Command::Compress(command) => command.run(),
+            Command::Info(command) => command.run(),
+            Command::Verify(command) => command.run(),
+            Command::Size(command) => command.run(),
+            Command::Kinds(command) => command.run(),
+            Command::Explain(command) => command.run(),
+            Command::Secret(command) => command.run(),
+        }
+    }
+}

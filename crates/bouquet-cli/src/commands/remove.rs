@@ -1,0 +1,56 @@
+//! `bouquet remove`: keys out of a filter.
+
+use std::path::PathBuf;
+
+use bouquet::Error;
+use clap::Args;
+
+use crate::failure::{Found, Outcome, say};
+use crate::filters::Opening;
+use crate::keys::Input;
+use crate::output::{Coding, save};
+
+/// Remove the keys of files or of standard input from a filter, in place
+///
+/// Keys that are certainly not in the filter are left out, and their number is told; exit code 1 when none was
+/// removed. On any other error nothing is changed. Remove only what was inserted: an absent key that seems present
+/// cannot be told from a present one, and removing it may make other keys vanish.
+#[derive(Args)]
+pub struct Remove {
+    /// The filter to change
+    filter: PathBuf,
+
+    #[command(flatten)]
+    input: Input,
+
+    #[command(flatten)]
+    opening: Opening,
+}
+
+impl Remove {
+    /// Runs the command.
+    pub fn run(self) -> Outcome {
+        let mut filter = self.opening.open_to_change(&self.filter)?;
+        let note = filter.kind().facts().note;
+        let remove = filter.remove()?;
+        let (mut removed, mut missing) = (0u64, 0u64);
+        let mut reader = self.input.read("removing");
+        while let Some(batch) = reader.next_batch()? {
+            for (index, item) in batch.items(note)?.into_iter().enumerate() {
+                match remove.remove(item) {
+                    Ok(()) => removed += 1,
+                    Err(Error::NotPresent) => missing += 1,
+                    Err(error) => return Err(batch.refuse(index, error)),
+                }
+            }
+        }
+        drop(reader);
+        if removed > 0 {
+            save(&filter, &self.filter, Coding::Usual)?;
+        }
+        if missing > 0 {
+            say(&format!("{missing} of {} keys were not in the filter", removed + missing));
+        }
+        Ok(Found::when(removed > 0))
+    }
+}

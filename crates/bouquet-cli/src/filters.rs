@@ -1,0 +1,223 @@
+//! Filters as people name them: files to open, kinds and their settings.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use bouquet::hash::Secret;
+use bouquet::kind::{Config, Kind, Plan};
+use bouquet::{Error, Filter, MappedFilter, OpenOptions, registry};
+use clap::Args;
+use zeroize::Zeroizing;
+
+use crate::failure::{Failure, about};
+use crate::keys::is_stdin;
+
+/// How a filter is opened.
+#[derive(Args, Clone, Debug)]
+pub struct Opening {
+    /// The secret of a keyed filter: 16 or 32 bytes, or 32 or 64 hexadecimal digits
+    #[arg(long, value_name = "FILE")]
+    pub secret: Option<PathBuf>,
+
+    /// Refuse a filter with more than this share of its bits set, from 0 to 1
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    max_fill: Option<f64>,
+}
+
+impl Opening {
+    /// Opens a filter to work with it. `-` is standard input.
+    pub fn open(&self, path: &Path) -> Result<Filter, Failure> {
+        self.decode(path, &read(path)?, false)
+    }
+
+    /// Opens the frame of a filter to look at it: a keyed filter may stay locked.
+    pub fn look(&self, path: &Path, frame: &[u8]) -> Result<Filter, Failure> {
+        self.decode(path, frame, true)
+    }
+
+    fn decode(&self, path: &Path, frame: &[u8], allow_locked: bool) -> Result<Filter, Failure> {
+        let filter = Filter::from_bytes_with(frame, &self.options(allow_locked)?).map_err(about(path))?;
+        self.check(path, &filter)?;
+        Ok(filter)
+    }
+
+    /// Opens a filter that is to be changed and saved.
+    pub fn open_to_change(&self, path: &Path) -> Result<Filter, Failure> {
+        refuse_stdin(path)?;
+        self.open(path)
+    }
+
+    /// Opens a filter in its file without reading it.
+    pub fn open_mapped(&self, path: &Path) -> Result<Filter, Failure> {
+        let filter = Filter::open_mapped(path, &self.options(false)?).map_err(about(path))?;
+        self.check(path, &filter)?;
+        Ok(filter)
+    }
+
+    /// Opens a filter whose file itself is to be changed.
+    pub fn open_writable(&self, path: &Path) -> Result<MappedFilter, Failure> {
+        refuse_stdin(path)?;
+        let filter = Filter::open_writable(path, &self.options(false)?).map_err(about(path))?;
+        self.check(path, &filter)?;
+        Ok(filter)
+    }
+
+    fn options(&self, allow_locked: bool) -> Result<OpenOptions, Failure> {
+        if let Some(share) = self.max_fill.filter(|share| !(0.0..=1.0).contains(share)) {
+            return Err(Failure::new(format!("--max-fill must be a number from 0 to 1, but is {share}")));
+        }
+        let secret = self.secret.as_deref().map(read_secret).transpose()?;
+        Ok(OpenOptions { secret, allow_locked, max_fill: self.max_fill, ..OpenOptions::default() })
+    }
+
+    /// Who gives a secret trusts the filter because it is keyed: another must not take its place unnoticed.
+    fn check(&self, path: &Path, filter: &Filter) -> Result<(), Failure> {
+        if self.secret.is_some() && !filter.hashing().id().is_keyed() {
+            return Err(Failure::new(format!("{}: the filter is not keyed, but --secret was given", path.display())));
+        }
+        Ok(())
+    }
+}
+
+fn refuse_stdin(path: &Path) -> Result<(), Failure> {
+    if is_stdin(path) {
+        return Err(Failure::new("a filter is changed in its file, and standard input is none"));
+    }
+    Ok(())
+}
+
+/// The bytes of a file, or of standard input for `-`.
+pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    if is_stdin(path) {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().read_to_end(&mut bytes);
+        return read.map(|_| bytes).map_err(|error| Failure::new(format!("standard input: {error}")));
+    }
+    std::fs::read(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+}
+
+/// The secret in a file: raw bytes or hexadecimal digits.
+pub fn read_secret(path: &Path) -> Result<Secret, Failure> {
+    let bytes = Zeroizing::new(read(path)?);
+    let digits = bytes.trim_ascii();
+    let raw = match (digits.len(), decode_hex(digits)) {
+        // No raw secret looks like this but by a chance of 10^-34.
+        (32 | 64, Some(decoded)) => decoded,
+        _ => bytes,
+    };
+    Secret::new(&raw).map_err(|_| {
+        Failure::new(format!(
+            "{}: expected a secret of 16 or 32 bytes, or of 32 or 64 hexadecimal digits, found {} bytes",
+            path.display(),
+            raw.len()
+        ))
+    })
+}
+
+fn decode_hex(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+    let value = |digit: u8| char::from(digit).to_digit(16);
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => Some((value(*high)? * 16 + value(*low)?) as u8),
+        _ => None,
+    };
+    digits.chunks(2).map(byte).collect::<Option<Vec<u8>>>().map(Zeroizing::new)
+}
+
+/// The kind of this name.
+pub fn kind_named(name: &str) -> Result<&'static Kind, Failure> {
+    registry::find(name).map_err(|error| match registry::find_mode(name) {
+        Some(mode) => Failure::new(format!(
+            "`{}` is no kind but a way of hashing that every kind has: \
+             make a secret with `bouquet secret -o FILE`, then `bouquet build --secret FILE --kind KIND`",
+            mode.id
+        )),
+        None => error.into(),
+    })
+}
+
+/// Settings that a person gives for a kind.
+#[derive(Args, Clone, Debug)]
+pub struct Settings {
+    /// How many distinct keys the filter is made for, such as 5000, 5_000 or 5e3
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub items: Option<String>,
+
+    /// The wanted false-positive rate with that many keys
+    #[arg(long, value_name = "P", allow_hyphen_values = true)]
+    fpr: Option<String>,
+
+    /// Any parameter of the kind; `bouquet explain KIND` shows them
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    set: Vec<String>,
+}
+
+impl Settings {
+    /// Whether the number of keys is given.
+    pub fn tell_items(&self) -> bool {
+        self.items.is_some() || self.set.iter().any(|pair| pair.starts_with("items="))
+    }
+
+    /// The settings for this kind, checked against its schema.
+    pub fn config(&self, kind: &'static Kind) -> Result<Config, Failure> {
+        let mut config = Config::new(kind.facts());
+        for pair in &self.set {
+            let (name, value) = pair
+                .split_once('=')
+                .ok_or_else(|| Failure::new(format!("--set must be NAME=VALUE, but is `{pair}`")))?;
+            config = give(config, name.trim(), value.trim())?;
+        }
+        for (name, value) in [("items", &self.items), ("fpr", &self.fpr)] {
+            if let Some(value) = value {
+                config = give(config, name, value)?;
+            }
+        }
+        Ok(config)
+    }
+}
+
+fn give(config: Config, name: &str, value: &str) -> Result<Config, Failure> {
+    if config.is_set(name) {
+        return Err(Failure::new(format!("parameter `{name}` is given twice")));
+    }
+    Ok(config.set(name, value)?)
+}
+
+/// Whether the kind has a parameter of this name.
+pub fn has_parameter(kind: &Kind, name: &str) -> bool {
+    kind.facts().parameters.iter().any(|parameter| parameter.name == name)
+}
+
+/// Refuses a plan that the memory of this machine cannot hold. Some systems hand out memory that they do not have and
+/// end the program later, when it is used.
+pub fn refuse_beyond_memory(plan: &Plan) -> Result<(), Error> {
+    let bytes = plan.bits.div_ceil(8);
+    match memory() {
+        Some(memory) if bytes > memory => Err(Error::TooLarge { what: "the filter".into(), bytes: bytes.into() }),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of memory and swap that this process can have, where the system tells.
+fn memory() -> Option<u64> {
+    let table = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kibibytes = |name: &str| {
+        let line = table.lines().find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let machine = (kibibytes("MemTotal:")? + kibibytes("SwapTotal:").unwrap_or(0)) * 1024;
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
+    let group = group.and_then(|limit| limit.trim().parse().ok());
+    Some(group.map_or(machine, |limit| machine.min(limit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_digits_come_in_pairs() {
+        assert_eq!(decode_hex(b"00fF10").unwrap().as_slice(), [0, 255, 16]);
+        assert!(decode_hex(b"abc").is_none());
+        assert!(decode_hex(b"zz").is_none());
+    }
+}

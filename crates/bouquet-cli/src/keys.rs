@@ -1,0 +1,394 @@
+//! Keys as people give them: records of files or of standard input.
+//!
+//! A key is bytes, not text. Records end with a newline, or with NUL; the last one needs no end. Where the kind takes
+//! a note with each key, it stands behind the record's first TAB; other kinds take the whole record as key.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use bouquet::capability::{Item, NoteType};
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// Keys that one call of a verb is given.
+const BATCH: usize = 4096;
+
+/// Bytes that are asked of a file at once.
+const READ: usize = 1 << 18;
+
+/// Where keys come from.
+#[derive(Args, Clone, Debug)]
+pub struct Input {
+    /// Files of keys, one per line; `-` or no file: standard input
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Keys end with a NUL byte instead of a newline, in the input and in the output
+    #[arg(short = '0', long = "null")]
+    pub null: bool,
+}
+
+impl Input {
+    /// Other files of keys, separated as these ones.
+    pub fn of(&self, files: &[PathBuf]) -> Self {
+        Input { files: files.to_vec(), null: self.null }
+    }
+
+    /// The byte that ends a key.
+    pub fn delimiter(&self) -> u8 {
+        if self.null { 0 } else { b'\n' }
+    }
+
+    /// Whether standard input is among the sources.
+    pub fn uses_stdin(&self) -> bool {
+        self.files.is_empty() || self.files.iter().any(|file| is_stdin(file))
+    }
+
+    /// Whether the keys can be read twice: every source is a plain file.
+    pub fn is_rereadable(&self) -> bool {
+        let plain = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|file| file.is_file());
+        !self.uses_stdin() && self.files.iter().all(plain)
+    }
+
+    /// The bytes of all sources, where they are known.
+    fn size(&self) -> Option<u64> {
+        let sizes = self.files.iter().map(|file| Some(std::fs::metadata(file).ok()?.len()));
+        if self.is_rereadable() { sizes.sum() } else { None }
+    }
+
+    /// The number of keys in the files, duplicates included.
+    pub fn count(&self) -> Result<u64, Failure> {
+        let mut progress = Progress::new("counting", self.size());
+        let mut buffer = vec![0; READ];
+        let mut count = 0;
+        for path in &self.files {
+            let mut source = Source::open(path)?;
+            let mut unfinished = false;
+            loop {
+                let len = source.read(&mut buffer)?;
+                let Some(last) = buffer[..len].last() else { break };
+                count += memchr::memchr_iter(self.delimiter(), &buffer[..len]).count() as u64;
+                unfinished = *last != self.delimiter();
+                progress.advance(len);
+            }
+            count += u64::from(unfinished);
+        }
+        Ok(count)
+    }
+
+    /// Reads the keys, a batch at a time. `label` names the work on the progress bar.
+    pub fn read(&self, label: &'static str) -> Reader {
+        let files = if self.files.is_empty() { vec!["-".into()] } else { self.files.clone() };
+        let from_terminal = self.uses_stdin() && io::stdin().is_terminal();
+        Reader {
+            files: files.into_iter(),
+            source: None,
+            delimiter: self.delimiter(),
+            data: Vec::new(),
+            used: 0,
+            scanned: 0,
+            spans: Vec::new(),
+            first: 1,
+            progress: if from_terminal { Progress::hidden() } else { Progress::new(label, self.size()) },
+        }
+    }
+
+    /// Reads the keys for a command that prints answers meanwhile: on a terminal they leave no room for a bar.
+    pub fn read_to_answer(&self) -> Reader {
+        let mut reader = self.read("querying");
+        if io::stdout().is_terminal() {
+            reader.progress = Progress::hidden();
+        }
+        reader
+    }
+
+    /// Reads all keys into memory.
+    pub fn read_all(&self, label: &'static str) -> Result<Held, Failure> {
+        let mut held = Held::default();
+        let mut reader = self.read(label);
+        while let Some(batch) = reader.next_batch()? {
+            held.take(&batch)?;
+        }
+        Ok(held)
+    }
+}
+
+/// Whether the name means standard input.
+pub fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// An open file of keys.
+struct Source {
+    name: String,
+    stream: Box<dyn Read>,
+}
+
+impl Source {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        if is_stdin(path) {
+            return Ok(Source { name: "standard input".into(), stream: Box::new(io::stdin()) });
+        }
+        let name = path.display().to_string();
+        let file = File::open(path).map_err(|error| Failure::new(format!("{name}: {error}")))?;
+        Ok(Source { name, stream: Box::new(file) })
+    }
+
+    /// Reads what is there; 0 at the end.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Failure> {
+        loop {
+            match self.stream.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => return read.map_err(|error| Failure::new(format!("{}: {error}", self.name))),
+            }
+        }
+    }
+}
+
+/// Reads keys from one source after the other.
+pub struct Reader {
+    files: std::vec::IntoIter<PathBuf>,
+    source: Option<Source>,
+    delimiter: u8,
+    /// Bytes that were read; those before `used` were handed out, those before `scanned` hold no delimiter else.
+    data: Vec<u8>,
+    used: usize,
+    scanned: usize,
+    spans: Vec<Range<usize>>,
+    /// The number of the next record in its source, from 1.
+    first: u64,
+    progress: Progress,
+}
+
+impl Reader {
+    /// The next keys, all of one source: as many as are there already, so that a slow stream is answered at once.
+    pub fn next_batch(&mut self) -> Result<Option<Batch<'_>>, Failure> {
+        self.spans.clear();
+        loop {
+            if self.source.is_none() {
+                let Some(path) = self.files.next() else { return Ok(None) };
+                self.source = Some(Source::open(&path)?);
+                self.first = 1;
+            }
+            self.split();
+            if !self.spans.is_empty() {
+                break;
+            }
+            if !self.fill()? {
+                self.source = None;
+            }
+        }
+        let first = self.first;
+        self.first += self.spans.len() as u64;
+        let name = self.source.as_ref().map_or("", |source| &source.name);
+        Ok(Some(Batch { data: &self.data, spans: &self.spans, name, first }))
+    }
+
+    /// Takes the complete records among the bytes that are there.
+    fn split(&mut self) {
+        for end in memchr::memchr_iter(self.delimiter, &self.data[self.scanned..]).take(BATCH) {
+            let end = self.scanned + end;
+            self.spans.push(self.used..end);
+            self.used = end + 1;
+        }
+        self.scanned = if self.spans.is_empty() { self.data.len() } else { self.used };
+    }
+
+    /// Reads on; at the end of the source an unfinished record is finished. Tells whether there may be more.
+    fn fill(&mut self) -> Result<bool, Failure> {
+        let Some(source) = &mut self.source else { return Ok(false) };
+        self.data.drain(..self.used);
+        self.scanned -= self.used;
+        self.used = 0;
+        let kept = self.data.len();
+        // An unfinished record of this length so far asks for as much again, so that a long one is not copied often.
+        let room = READ.max(kept);
+        let too_long = |_| Failure::new(format!("{}: a key of {kept} bytes does not fit in memory", source.name));
+        self.data.try_reserve(room).map_err(too_long)?;
+        self.data.resize(kept + room, 0);
+        let len = source.read(&mut self.data[kept..])?;
+        self.data.truncate(kept + len);
+        self.progress.advance(len);
+        if len == 0 && kept > 0 {
+            self.data.push(self.delimiter);
+        }
+        Ok(len > 0 || kept > 0)
+    }
+}
+
+/// Some records of one source.
+#[derive(Clone, Copy)]
+pub struct Batch<'a> {
+    data: &'a [u8],
+    spans: &'a [Range<usize>],
+    name: &'a str,
+    first: u64,
+}
+
+impl<'a> Batch<'a> {
+    /// The number of records.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// The records as they were given.
+    pub fn records(self) -> impl Iterator<Item = &'a [u8]> {
+        self.spans.iter().map(move |span| &self.data[span.clone()])
+    }
+
+    /// The keys alone, for a kind whose keys carry this note.
+    pub fn keys(self, note: NoteType) -> Vec<&'a [u8]> {
+        self.records().map(|record| cut(record, note).0).collect()
+    }
+
+    /// The keys with their notes.
+    pub fn items(self, note: NoteType) -> Result<Vec<Item<'a>>, Failure> {
+        let item = |(index, record)| {
+            let (key, text) = cut(record, note);
+            let note = note.parse(text).map_err(|error| self.refuse(index, error))?;
+            Ok(Item::new(key, note))
+        };
+        self.records().enumerate().map(item).collect()
+    }
+
+    /// An error at the record of this index, with its place.
+    pub fn refuse(&self, index: usize, error: bouquet::Error) -> Failure {
+        Failure::new(format!("{}:{}: {error}", self.name, self.first + index as u64))
+    }
+
+    /// An error somewhere in the records, with their source.
+    pub fn refuse_all(&self, error: bouquet::Error) -> Failure {
+        Failure::new(format!("{}: {error}", self.name))
+    }
+}
+
+/// The key of a record, and the text behind its first TAB where the kind takes notes.
+fn cut(record: &[u8], note: NoteType) -> (&[u8], Option<&[u8]>) {
+    match (note, memchr::memchr(b'\t', record)) {
+        (NoteType::None, _) | (_, None) => (record, None),
+        (_, Some(tab)) => (&record[..tab], Some(&record[tab + 1..])),
+    }
+}
+
+/// Keys in memory.
+#[derive(Default)]
+pub struct Held {
+    data: Vec<u8>,
+    spans: Vec<Range<usize>>,
+    parts: Vec<Part>,
+}
+
+/// Records of one source, up to a batch of them.
+struct Part {
+    spans: Range<usize>,
+    name: String,
+    first: u64,
+}
+
+impl Held {
+    fn take(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
+        let bytes = batch.spans.iter().map(Range::len).sum();
+        let too_many = |_| Failure::new("the keys do not fit in memory; give --items, or a kind that grows");
+        self.data.try_reserve(bytes).map_err(too_many)?;
+        self.spans.try_reserve(batch.len()).map_err(too_many)?;
+        let begin = self.spans.len();
+        for record in batch.records() {
+            let start = self.data.len();
+            self.data.extend_from_slice(record);
+            self.spans.push(start..self.data.len());
+        }
+        let spans = begin..self.spans.len();
+        self.parts.push(Part { spans, name: batch.name.into(), first: batch.first });
+        Ok(())
+    }
+
+    /// The number of keys, duplicates included.
+    pub fn len(&self) -> u64 {
+        self.spans.len() as u64
+    }
+
+    /// The keys, a batch at a time.
+    pub fn batches(&self) -> impl Iterator<Item = Batch<'_>> {
+        self.parts.iter().map(|part| Batch {
+            data: &self.data,
+            spans: &self.spans[part.spans.clone()],
+            name: &part.name,
+            first: part.first,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reader_of(stream: impl Read + 'static, delimiter: u8) -> Reader {
+        let source = Source { name: "test".into(), stream: Box::new(stream) };
+        let mut reader = Input { files: vec!["-".into()], null: delimiter == 0 }.read("reading");
+        reader.files = Vec::new().into_iter();
+        reader.source = Some(source);
+        reader
+    }
+
+    fn all(mut reader: Reader) -> Vec<Vec<u8>> {
+        let mut records = Vec::new();
+        while let Some(batch) = reader.next_batch().unwrap() {
+            assert_eq!(batch.first, records.len() as u64 + 1);
+            records.extend(batch.records().map(<[u8]>::to_vec));
+        }
+        records
+    }
+
+    /// Gives a few bytes at a time, as a slow pipe does.
+    struct Drip(io::Cursor<Vec<u8>>, usize);
+
+    impl Read for Drip {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let len = buffer.len().min(self.1);
+            self.0.read(&mut buffer[..len])
+        }
+    }
+
+    #[test]
+    fn records_do_not_depend_on_how_the_bytes_arrive() {
+        let text: Vec<u8> =
+            (0..10_000u32).flat_map(|i| format!("{}\n", "x".repeat(i as usize % 7)).into_bytes()).collect();
+        let mut expected: Vec<Vec<u8>> = text.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
+        expected.pop();
+        for step in [1, 2, 3, 1000, READ] {
+            assert_eq!(all(reader_of(Drip(io::Cursor::new(text.clone()), step), b'\n')), expected, "{step}");
+        }
+    }
+
+    #[test]
+    fn the_last_record_needs_no_end_and_an_end_adds_none() {
+        for (text, expected) in [
+            (&b"a\nb"[..], vec![&b"a"[..], b"b"]),
+            (b"a\nb\n", vec![b"a", b"b"]),
+            (b"\n", vec![b""]),
+            (b"", vec![]),
+            (b"a\0b\n", vec![b"a\0b"]),
+        ] {
+            assert_eq!(all(reader_of(text, b'\n')), expected, "{}", text.escape_ascii());
+        }
+        assert_eq!(all(reader_of(&b"a\nb\0c"[..], 0)), [&b"a\nb"[..], b"c"]);
+    }
+
+    #[test]
+    fn a_record_longer_than_a_read_stays_whole() {
+        let long = vec![b'x'; 3 * READ + 17];
+        let text = [&b"a\n"[..], &long, b"\nb"].concat();
+        assert_eq!(all(reader_of(Drip(io::Cursor::new(text), 1000), b'\n')), [b"a".to_vec(), long, b"b".to_vec()]);
+    }
+
+    #[test]
+    fn a_tab_belongs_to_the_key_unless_the_kind_takes_notes() {
+        assert_eq!(cut(b"a\tb\tc", NoteType::None), (&b"a\tb\tc"[..], None));
+        assert_eq!(cut(b"a\tb\tc", NoteType::Bytes), (&b"a"[..], Some(&b"b\tc"[..])));
+        assert_eq!(cut(b"a", NoteType::Group), (&b"a"[..], None));
+    }
+}

@@ -1,0 +1,67 @@
+//! The program `bouquet`: every kind of filter on the command line.
+//!
+//! One file per command in `commands`; nothing here names a kind, everything is made from the registry.
+
+mod commands;
+mod failure;
+mod filters;
+mod keys;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use failure::{Failure, conclude};
+
+const EXAMPLES: &str = "\
+Examples:
+  bouquet build words.txt -o words.bf --fpr 0.001     a filter of the lines of a file
+  bouquet query words.bf candidates.txt               the candidates that may be among them
+  bouquet query -v words.bf < candidates.txt          those that certainly are not
+  bouquet add words.bf more.txt                       insert more lines, in place
+  bouquet merge -o all.bf a.bf b.bf                   the union of two filters
+  bouquet info words.bf                               size, fill, expected rate
+  bouquet kinds --can remove                          kinds whose keys can be removed
+  bouquet explain KIND                                the idea, the formulas, the parameters
+
+Keys are bytes: the lines of files or of standard input, or with -0 what NUL bytes separate. The last line needs no \
+newline. Where a kind takes a value, a group or a weight with each key, it follows the key and a TAB.
+
+Exit codes are those of grep: 0 found or done, 1 nothing found, 2 error, told in one line on standard error.";
+
+/// Bloom filters of every kind: build, query, combine, measure, explain.
+#[derive(Parser)]
+#[command(name = "bouquet", version, after_help = EXAMPLES, arg_required_else_help = true, max_term_width = 120)]
+struct Program {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    conclude(match Program::try_parse() {
+        Ok(program) => program.command.run(),
+        Err(error) => match error.kind() {
+            ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+                // A reader that left early, as `head` does, has what it wanted.
+                let _ = error.print();
+                return ExitCode::from(error.exit_code() as u8);
+            }
+            _ => Err(Failure::new(in_one_line(&error))),
+        },
+    })
+}
+
+/// What the parser of the arguments has to say, without the lines on usage.
+fn in_one_line(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+    let words: Vec<_> = lines.flat_map(str::split_whitespace).collect();
+    let message = words.join(" ");
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    format!("{message}; --help tells more")
+}

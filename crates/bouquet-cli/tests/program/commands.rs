@@ -1,0 +1,298 @@
+//! What every command does when all is well.
+
+use crate::place::{Place, kinds_that_can, lines, names_that_can};
+
+#[test]
+fn built_keys_are_found_and_absent_ones_are_told_apart() {
+    let place = Place::new();
+    place.filter("f", 1000);
+    let present = place.run(&["query", "f", "f.keys"]).found();
+    assert_eq!(present.text(), lines(1..=1000));
+    place.run(&["query", "-v", "f", "f.keys"]).nothing();
+    assert_eq!(place.run(&["query", "-c", "f", "f.keys"]).found().text(), "1000\n");
+    assert_eq!(place.run(&["query", "-q", "f", "f.keys"]).found().text(), "");
+
+    // 1000 absent keys at a rate of 1 %: 10 seem present, 31 with probability 10^-8.
+    place.file("absent", (0..1000).map(|i| format!("absent-{i}\n")).collect::<String>());
+    let absent = place.run(&["query", "-v", "f", "absent"]).found().lines();
+    assert!((970..=1000).contains(&absent.len()), "{}", absent.len());
+    let count = place.run(&["query", "-v", "-c", "f", "absent"]).found();
+    assert_eq!(count.text(), format!("{}\n", absent.len()));
+    place.run_with(&["query", "f"], format!("{}\n", absent[0])).nothing();
+    place.run_with(&["query", "-q", "f"], format!("{}\n", absent[0])).nothing();
+    assert_eq!(place.run_with(&["query", "-c", "f"], format!("{}\n", absent[0])).nothing().text(), "0\n");
+    place.run_with(&["query", "f"], "").nothing();
+}
+
+#[test]
+fn files_and_standard_input_are_read_in_the_order_given() {
+    let place = Place::new();
+    place.filter("f", 10);
+    place.file("a", "key-0001\nkey-0002");
+    place.file("b", "key-0003\n");
+    let run = place.run_with(&["query", "f", "b", "-", "a"], "key-0004").found();
+    assert_eq!(run.text(), "key-0003\nkey-0004\nkey-0001\nkey-0002\n");
+    assert_eq!(place.run_with(&["query", "f"], "key-0004").found().text(), "key-0004\n");
+}
+
+#[test]
+fn keys_are_bytes_and_the_last_line_needs_no_newline() {
+    let place = Place::new();
+    let keys = [&b"\xff\xfe"[..], b"", b"a\tb", b"\0nul\0", b"caf\xe9\r", b"last"].join(&b'\n');
+    place.file("keys", &keys);
+    place.run(&["build", "keys", "-o", "f", "--fpr", "1e-9"]).found();
+    let info = place.run(&["info", "--json", "f"]).found().json();
+    assert_eq!((&info["items"], &info["parameters"]["items"]), (&6.into(), &6.into()));
+    assert_eq!(place.run(&["query", "f", "keys"]).found().out, [&keys[..], b"\n"].concat());
+    // A TAB belongs to the key: its beginning is another key.
+    place.run_with(&["query", "f"], b"a\na\tc\n\xff\n").nothing();
+}
+
+#[test]
+fn nul_separates_keys_that_hold_newlines() {
+    let place = Place::new();
+    place.file("keys", b"one\ntwo\0three\0four");
+    place.run(&["build", "-0", "keys", "-o", "f", "--fpr", "1e-9"]).found();
+    assert_eq!(place.run(&["query", "-0", "f", "keys"]).found().out, b"one\ntwo\0three\0four\0");
+    place.run_with(&["query", "f"], "one\ntwo\n").nothing();
+    assert_eq!(place.run_with(&["query", "f"], "one\nthree\n").found().text(), "three\n");
+}
+
+#[test]
+fn filters_go_through_pipes() {
+    let place = Place::new();
+    place.file("keys", lines(1..=50));
+    let run = place.shell(
+        "\"$bouquet\" build keys -o - | \"$bouquet\" compress - -o - | \"$bouquet\" query - keys | \
+         \"$bouquet\" build -o - --items 50 | \"$bouquet\" info --json -",
+    );
+    assert_eq!(run.found().json()["items"], 50);
+    place.run_with(&["query", "-"], "").fails(&["standard input cannot be both"]);
+    place.run_with(&["add", "-", "keys"], "").fails(&["in its file"]);
+}
+
+#[test]
+fn the_default_kind_is_sized_for_files_and_grows_for_standard_input() {
+    let place = Place::new();
+    place.file("keys", lines(1..=300));
+    place.run(&["build", "keys", "-o", "sized"]).found();
+    let sized = place.run(&["info", "--json", "sized"]).found().json();
+    assert_eq!(sized["parameters"]["items"], 300);
+
+    place.run_with(&["build", "-o", "streamed"], lines(1..=300)).found();
+    let streamed = place.run(&["info", "--json", "streamed"]).found().json();
+    let growing = names_that_can("contains,insert,grow");
+    match growing.first() {
+        Some(kind) => assert_eq!(streamed["kind"], kind.as_str()),
+        // Without a kind that grows the keys are held in memory and counted.
+        None => assert_eq!(streamed["parameters"]["items"], 300),
+    }
+    assert_eq!(place.run(&["query", "-c", "streamed", "keys"]).found().text(), "300\n");
+
+    place.run_with(&["build", "-o", "told", "--items", "300"], lines(1..=300)).found();
+    assert_eq!(place.run(&["info", "--json", "told"]).found().json()["kind"], sized["kind"]);
+    assert_eq!(place.read("told"), place.read("sized"));
+}
+
+#[test]
+fn a_filter_of_no_keys_contains_none() {
+    let place = Place::new();
+    place.file("none", "");
+    place.run(&["build", "none", "-o", "f"]).found();
+    place.run_with(&["query", "f"], "anything\n").nothing();
+    place.run_with(&["build", "-o", "g"], "").found();
+    place.run_with(&["query", "g"], "anything\n").nothing();
+}
+
+#[test]
+fn the_seed_is_recorded_and_changes_the_answers() {
+    let place = Place::new();
+    place.file("keys", lines(1..=100));
+    for (seed, shown) in [("7", "0x0000000000000007"), ("0xffffffffffffffff", "0xffffffffffffffff")] {
+        place.run(&["build", "keys", "-o", "f", "--seed", seed]).found();
+        assert_eq!(place.run(&["info", "--json", "f"]).found().json()["seed"], shown);
+        assert_eq!(place.run(&["query", "-c", "f", "keys"]).found().text(), "100\n");
+    }
+    for bad in ["-1", "x", "0x", "18446744073709551616"] {
+        place.run(&["build", "keys", "-o", "f", "--seed", bad]).fails(&["--seed", "whole number from 0"]);
+    }
+}
+
+#[test]
+fn added_keys_are_found_and_the_old_ones_stay() {
+    let place = Place::new();
+    place.file("keys", lines(1..=100));
+    place.run(&["build", "keys", "-o", "f", "--items", "200"]).found();
+    place.run_with(&["add", "f"], lines(101..=200)).found();
+    assert_eq!(place.run_with(&["query", "-c", "f"], lines(1..=200)).found().text(), "200\n");
+    assert_eq!(place.run(&["info", "--json", "f"]).found().json()["items"], 200);
+}
+
+#[test]
+fn too_many_keys_are_told() {
+    let place = Place::new();
+    place.file("keys", lines(1..=1000));
+    let run = place.run(&["build", "keys", "-o", "f", "--items", "10"]);
+    assert_eq!(run.code, Some(0));
+    assert!(run.err.starts_with("bouquet: warning: 1000 keys in a filter for 10"), "{}", run.err);
+}
+
+#[test]
+fn a_link_stays_a_link_and_its_file_is_replaced() {
+    let place = Place::new();
+    place.filter("f", 10);
+    std::os::unix::fs::symlink("f", place.path("link")).unwrap();
+    place.run_with(&["add", "link"], "another\n").found();
+    assert!(std::fs::symlink_metadata(place.path("link")).unwrap().is_symlink());
+    assert_eq!(place.run_with(&["query", "f"], "another\n").found().text(), "another\n");
+}
+
+#[test]
+fn info_has_stable_fields() {
+    let place = Place::new();
+    place.filter("f", 1000);
+    let info = place.run(&["info", "--json", "f"]).found().json();
+    let fields: Vec<_> = info.as_object().unwrap().keys().map(String::as_str).collect();
+    let expected = "kind items bits bits_per_item fill hashes fpr_expected hash seed version bytes parameters";
+    assert_eq!(fields.join(" "), expected);
+    assert_eq!(info["items"], 1000);
+    assert_eq!(info["bytes"], place.read("f").len());
+    assert_eq!(info["hash"], "xxh3-64");
+    place.run_with(&["build", "--wide", "-o", "wide"], "rose\n").found();
+    assert_eq!(place.run(&["info", "--json", "wide"]).found().json()["hash"], "xxh3-128");
+    assert_eq!(place.run_with(&["query", "wide"], "rose\n").found().text(), "rose\n");
+    let bits = info["bits"].as_f64().unwrap();
+    assert_eq!(info["bits_per_item"].as_f64().unwrap(), bits / 1000.0);
+    assert!((0.45..0.55).contains(&info["fill"].as_f64().unwrap()), "{info}");
+    assert!((0.005..0.02).contains(&info["fpr_expected"].as_f64().unwrap()), "{info}");
+    assert!(info["parameters"].is_object() && info["version"].is_u64() && info["hashes"].is_u64(), "{info}");
+
+    let text = place.run(&["info", "f"]).found().text();
+    for word in ["kind", "items", "bits per item", "fill", "hashes", "expected rate", "seed", "version", "parameters"] {
+        assert!(text.lines().any(|line| line.starts_with(word)), "{word}: {text}");
+    }
+}
+
+#[test]
+fn size_foretells_what_build_makes() {
+    let place = Place::new();
+    place.file("keys", lines(1..=1000));
+    for kind in names_that_can("contains,insert") {
+        let args = ["size", &kind, "--items", "1000", "--fpr", "0.01"];
+        if kinds_that_can("").iter().any(|known| known["kind"] == *kind && !has_parameters(known, &["items", "fpr"])) {
+            place.run(&args).fails(&["has no parameter"]);
+            continue;
+        }
+        let size = place.run(&[&args[..], &["--json"]].concat()).found().json();
+        assert_eq!(size["kind"], *kind);
+        let (bits, hashes) = (size["bits"].as_u64().unwrap(), size["hashes"].as_u64().unwrap());
+        assert!(bits > 0 && hashes > 0, "{size}");
+        if let Some(rate) = size["fpr_expected"].as_f64() {
+            let least = 1000.0 * (1.0 / rate).log2();
+            assert!((size["least_bits"].as_f64().unwrap() / least - 1.0).abs() < 1e-9, "{size}");
+            assert!((size["over_least"].as_f64().unwrap() / (bits as f64 / least) - 1.0).abs() < 1e-9, "{size}");
+        }
+        let text = place.run(&args).found().text();
+        for word in ["bits", "hashes", "bits per key", "expected rate", "lower bound"] {
+            assert!(text.contains(word), "{text}");
+        }
+    }
+    // The default kind is sized once and for all, so that the plan is exact.
+    let kind = place.run(&["kinds", "--json"]).found().json()[0]["kind"].as_str().unwrap().to_owned();
+    let size = place.run(&["size", &kind, "--items", "1000", "--fpr", "0.01", "--json"]).found().json();
+    place.run(&["build", "keys", "-o", "f", "--kind", &kind, "--items", "1000", "--fpr", "0.01"]).found();
+    let info = place.run(&["info", "f", "--json"]).found().json();
+    assert_eq!((&info["bits"], &info["hashes"]), (&size["bits"], &size["hashes"]));
+}
+
+fn has_parameters(kind: &serde_json::Value, names: &[&str]) -> bool {
+    let parameters = kind["parameters"].as_array().unwrap();
+    names.iter().all(|name| parameters.iter().any(|parameter| parameter["name"] == *name))
+}
+
+#[test]
+fn kinds_are_listed_chosen_and_explained() {
+    let place = Place::new();
+    let all = kinds_that_can("");
+    let text = place.run(&["kinds"]).found().text();
+    assert!(!all.is_empty());
+    for kind in &all {
+        let (id, summary) = (kind["kind"].as_str().unwrap(), kind["summary"].as_str().unwrap());
+        assert!(text.lines().any(|line| line.trim().starts_with(id) && line.ends_with(summary)), "{id}: {text}");
+        let explained = place.run(&["explain", id]).found().text();
+        for section in ["Question", "Idea", "Errors", "Choose another when", "Papers", "Parameters"] {
+            assert!(explained.contains(section), "{id}: {explained}");
+        }
+        let squeezed = explained.split_whitespace().collect::<Vec<_>>().join(" ");
+        for parameter in kind["parameters"].as_array().unwrap() {
+            for field in ["name", "range", "help"] {
+                assert!(squeezed.contains(parameter[field].as_str().unwrap()), "{id}: {parameter}");
+            }
+        }
+        for alias in kind["aliases"].as_array().unwrap() {
+            assert_eq!(place.run(&["explain", alias.as_str().unwrap()]).found().text(), explained);
+        }
+    }
+    let verbs = ["contains", "insert", "remove", "count", "get", "classify", "list", "advance", "grow", "merge"];
+    for verb in verbs.into_iter().chain(["intersect", "cardinality", "compress", "build_from"]) {
+        let able: Vec<_> = all.iter().filter(|kind| kind["can"].as_array().unwrap().contains(&verb.into())).collect();
+        assert_eq!(kinds_that_can(verb).iter().collect::<Vec<_>>(), able, "{verb}");
+    }
+    assert_eq!(kinds_that_can("query,add,estimate"), kinds_that_can("contains,insert,cardinality"));
+    place.run(&["kinds", "--can", "juggle"]).fails(&["unknown verb `juggle`", "contains, insert"]);
+}
+
+#[test]
+fn verify_reads_every_byte_and_mapped_queries_do_not() {
+    let place = Place::new();
+    place.filter("f", 100);
+    place.filter("g", 100);
+    assert_eq!(place.run(&["verify", "f", "g"]).found().text(), "f: whole\ng: whole\n");
+    assert_eq!(place.run(&["query", "--mapped", "-c", "f", "f.keys"]).found().text(), "100\n");
+    let mut frame = place.read("f");
+    // The last word of the store, before the padding, lies far from the header.
+    let at = frame.len() - 64;
+    frame[at] ^= 1;
+    place.file("f", frame);
+    let run = place.run(&["verify", "f", "g"]).fails(&["f: corrupt frame"]);
+    assert_eq!(run.text(), "g: whole\n");
+    place.run(&["query", "f", "f.keys"]).fails(&["f: corrupt frame"]);
+    let mapped = place.run(&["query", "--mapped", "-c", "f", "f.keys"]);
+    assert!(matches!(mapped.code, Some(0 | 1)), "{mapped:?}");
+}
+
+#[test]
+fn a_filter_that_is_too_full_is_refused() {
+    let place = Place::new();
+    place.filter("f", 100);
+    place.run(&["query", "--max-fill", "0.9", "-q", "f", "f.keys"]).found();
+    place.run(&["query", "--max-fill", "0.1", "f", "f.keys"]).fails(&["f: refused", "above the allowed 0.1"]);
+    place.run(&["info", "--max-fill", "0.1", "f"]).fails(&["f: refused"]);
+    for bad in ["-1", "1.5", "NaN"] {
+        place.run(&["query", "--max-fill", bad, "f", "f.keys"]).fails(&["--max-fill", "0 to 1"]);
+    }
+}
+
+#[test]
+fn help_tells_what_files_and_standard_input_mean() {
+    let place = Place::new();
+    let help = place.run(&["--help"]).found().text();
+    assert!(help.contains("Examples:") && help.contains("bouquet build"), "{help}");
+    let commands: Vec<_> = help
+        .lines()
+        .skip_while(|line| !line.starts_with("Commands:"))
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .map(|line| line.split_whitespace().next().unwrap().to_owned())
+        .filter(|command| command != "help")
+        .collect();
+    assert_eq!(commands.len(), 20, "{commands:?}");
+    for command in &commands {
+        let help = place.run(&[command, "--help"]).found().text();
+        if help.contains("[FILE]...") {
+            assert!(help.contains("standard input"), "{command}: {help}");
+        }
+    }
+    assert!(place.run(&["--version"]).found().text().starts_with("bouquet "));
+}

@@ -1,0 +1,11 @@
+//! Runs the program as a user does.
+//!
+//! No test names a kind that it needs: kinds are chosen by what `bouquet kinds` says of them, so that a new kind is
+//! put through every command it takes part in.
+
+mod bad_input;
+mod commands;
+mod files;
+mod place;
+mod secrets;
+mod verbs;

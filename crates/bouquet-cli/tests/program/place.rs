@@ -1,0 +1,163 @@
+//! A temporary directory to run the program in, and what comes out of it.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The program under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_bouquet");
+
+/// A directory of its own for each test.
+pub struct Place {
+    dir: TempDir,
+}
+
+/// What a run of the program gave.
+#[derive(Debug)]
+pub struct Run {
+    pub code: Option<i32>,
+    pub out: Vec<u8>,
+    pub err: String,
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        Run { code: output.status.code(), out: output.stdout, err }
+    }
+}
+
+impl Run {
+    /// Exit code 0 and nothing on standard error.
+    #[track_caller]
+    pub fn found(self) -> Self {
+        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{}", self.text());
+        self
+    }
+
+    /// Exit code 1 and nothing on standard error.
+    #[track_caller]
+    pub fn nothing(self) -> Self {
+        assert_eq!((self.code, self.err.as_str()), (Some(1), ""), "{}", self.text());
+        self
+    }
+
+    /// Exit code 2 and one clear line that holds these parts.
+    #[track_caller]
+    pub fn fails(self, parts: &[&str]) -> Self {
+        assert_eq!(self.code, Some(2), "{self:?}");
+        assert!(self.err.starts_with("bouquet: "), "{self:?}");
+        assert!(self.err.ends_with('\n') && self.err.matches('\n').count() == 1, "one line: {self:?}");
+        for part in parts {
+            assert!(self.err.contains(part), "`{part}` is missing in {}", self.err);
+        }
+        self
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.out).into_owned()
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        self.text().lines().map(str::to_owned).collect()
+    }
+
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Place { dir: tempfile::Builder::new().prefix("bouquet-test-").tempdir().unwrap() }
+    }
+
+    /// The path of a file here.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Writes a file.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), content).unwrap();
+        self.path(name)
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// The names of all files here, hidden ones too.
+    pub fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.dir()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(args).current_dir(self.dir()).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the program with nothing on standard input.
+    pub fn run(&self, args: &[&str]) -> Run {
+        self.command(args).output().unwrap().into()
+    }
+
+    /// Runs the program with this on standard input.
+    pub fn run_with(&self, args: &[&str], input: impl AsRef<[u8]>) -> Run {
+        let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let input = input.as_ref().to_vec();
+        // A program that stops early closes the pipe; what it says then is what is tested.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        output.into()
+    }
+
+    /// Runs a shell command; `$bouquet` is the program.
+    pub fn shell(&self, script: &str) -> Run {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg(script).env("bouquet", PROGRAM).current_dir(self.dir());
+        shell.output().unwrap().into()
+    }
+
+    /// A small filter of the default kind, `name`, with `count` keys `key-0001`, ... in `name.keys`.
+    pub fn filter(&self, name: &str, count: u32) -> PathBuf {
+        let keys = format!("{name}.keys");
+        self.file(&keys, lines(1..=count));
+        self.run(&["build", &keys, "-o", name]).found();
+        self.path(name)
+    }
+}
+
+/// Lines `key-0001`, `key-0002`, ...
+pub fn lines(range: impl Iterator<Item = u32>) -> String {
+    range.map(|i| format!("key-{i:04}\n")).collect()
+}
+
+/// What the program says of the kinds that can do all of this; of every kind for no verb.
+pub fn kinds_that_can(verbs: &str) -> Vec<Value> {
+    let place = Place::new();
+    let args: &[&str] = if verbs.is_empty() { &["kinds", "--json"] } else { &["kinds", "--json", "--can", verbs] };
+    let run = place.run(args);
+    let kinds = run.json().as_array().unwrap().clone();
+    assert_eq!(run.code, Some(i32::from(kinds.is_empty())), "{verbs}");
+    kinds
+}
+
+/// The names of those kinds.
+pub fn names_that_can(verbs: &str) -> Vec<String> {
+    kinds_that_can(verbs).iter().map(|kind| kind["kind"].as_str().unwrap().to_owned()).collect()
+}
