@@ -1,0 +1,108 @@
+//! The keys: pseudo-random, distinct, the same in every run.
+
+use std::hash::{Hash, Hasher};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// A type of keys that every contender takes.
+pub trait BenchKey: bouquet::Key + Hash + Copy + Send + Sync + 'static {
+    /// Its name on the command line and in the records.
+    const NAME: &'static str;
+
+    /// The key of this number; other numbers (below 2^62) have other keys.
+    fn nth(number: u64) -> Self;
+
+    /// The key's bytes, in the machine's order.
+    fn as_bytes(&self) -> &[u8];
+
+    /// The hash of the floor rows, and of peers that take hashes instead of keys.
+    #[inline]
+    fn xxh3(&self, seed: u64) -> u64 {
+        xxh3_64_with_seed(self.as_bytes(), seed)
+    }
+}
+
+/// The finaliser of SplitMix64, a bijection.
+fn mix(number: u64) -> u64 {
+    let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+impl BenchKey for u64 {
+    const NAME: &'static str = "u64";
+
+    fn nth(number: u64) -> Self {
+        mix(number)
+    }
+
+    #[inline]
+    fn as_bytes(&self) -> &[u8] {
+        bytemuck::bytes_of(self)
+    }
+}
+
+/// A string of 24 bytes, stored in place so that reading the keys costs every contender the same.
+///
+/// It hashes as its bytes alone, in one call and without a length: what is cheapest for those that take `Hash`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Str24([u8; 24]);
+
+impl Hash for Str24 {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write(&self.0);
+    }
+}
+
+impl bouquet::Key for Str24 {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(&self.0)
+    }
+}
+
+impl BenchKey for Str24 {
+    const NAME: &'static str = "str24";
+
+    fn nth(number: u64) -> Self {
+        let mut bytes = [0; 24];
+        for (part, chunk) in (0..).zip(bytes.as_chunks_mut::<8>().0) {
+            *chunk = mix(4 * number + part).to_le_bytes();
+        }
+        Str24(bytes)
+    }
+
+    #[inline]
+    fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The keys of one set of conditions.
+pub struct Workload<K> {
+    /// The rate that is asked for.
+    pub fpr: f64,
+    /// The keys that are inserted.
+    pub inserted: Vec<K>,
+    /// Inserted keys in random order.
+    pub present: Vec<K>,
+    /// Keys that were not inserted.
+    pub absent: Vec<K>,
+}
+
+/// Absent keys are numbered from here on.
+const ABSENT: u64 = 1 << 61;
+
+impl<K: BenchKey> Workload<K> {
+    /// `n` keys to insert, and as many present and absent ones to ask for as `queries` says.
+    pub fn new(n: u64, fpr: f64, queries: u64) -> Self {
+        Workload {
+            fpr,
+            inserted: (0..n).map(K::nth).collect(),
+            present: (0..queries).map(|query| K::nth(mix(query) % n)).collect(),
+            absent: (ABSENT..ABSENT + queries).map(K::nth).collect(),
+        }
+    }
+}

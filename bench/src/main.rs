@@ -1,0 +1,159 @@
+//! bouquet beside its peers, in one process.
+//!
+//! ```text
+//! cargo run --release -p bench -- [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--only NAME,..]
+//!                                 [--rounds N] [--out DIR]
+//! cargo run --release -p bench -- plot RECORD.. [--out DIR]
+//! ```
+//!
+//! Every contender runs in every round, in an order that rotates, with the floor among them: one hash of the key and one
+//! random cache line, which is what any filter must pay. The table shows medians, the record also the least and the
+//! largest value. To add a peer, see [`contender::Contender`].
+
+mod contender;
+mod floor;
+mod keys;
+mod machine;
+mod measure;
+mod ours;
+mod peers;
+mod plot;
+mod record;
+mod run;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use run::Options;
+
+const USAGE: &str = "\
+usage: bench [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--only NAME,..] [--rounds N] [--out DIR]
+       bench plot RECORD.. [--out DIR]
+
+  --quick    10^5 and 10^6 keys and few rounds, in two minutes; leaves no record unless --out says where
+  --n        numbers of keys
+  --fpr      rates that are asked for
+  --keys     types of keys
+  --only     contenders whose name contains one of these; the floor always runs
+  --rounds   rounds, at least 5 for a record
+  --out      where the record goes (bench/record), or the plots (docs)";
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq)]
+enum Command {
+    Help,
+    Run { options: Options, out: Option<PathBuf> },
+    Plot { records: Vec<PathBuf>, out: PathBuf },
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match parse(&arguments).and_then(execute) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("bench: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn execute(command: Command) -> Result<(), String> {
+    match command {
+        Command::Help => println!("{USAGE}"),
+        Command::Run { options, out } => {
+            let names: Vec<String> = run::contenders::<u64>().into_iter().map(|entry| entry.name).collect();
+            let machine = machine::describe(&names);
+            println!("{machine}\ntimes in ns per key, x: ratio to the floor, b: batch forms, 2T: two threads\n");
+            let rows = run::run(&options, |rows| println!("{}", record::table(rows)))?;
+            if let Some(directory) = out {
+                let text = record::to_csv(&format!("{machine}rounds: {}", options.rounds), &rows);
+                let path = record::save(&directory, &machine::slug(), &text);
+                println!("{}", path.map_err(|error| format!("{}: {error}", directory.display()))?.display());
+            }
+        }
+        Command::Plot { records, out } => {
+            let mut rows = Vec::new();
+            for path in records {
+                let name = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+                let text = std::fs::read_to_string(&path).map_err(|error| name(&error))?;
+                rows.extend(record::from_csv(&text).map_err(|error| name(&error))?);
+            }
+            for path in plot::all(&rows, &out)? {
+                println!("{}", path.display());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn parse(arguments: &[String]) -> Result<Command, String> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    let mut arguments = arguments.iter().map(String::as_str).peekable();
+    if arguments.next_if_eq(&"plot").is_some() {
+        let (mut records, mut out) = (Vec::new(), repository.join("docs"));
+        while let Some(argument) = arguments.next() {
+            match argument {
+                "--out" => out = arguments.next().ok_or("--out needs a directory")?.into(),
+                option if option.starts_with('-') => return Err(format!("plot has no option {option}\n{USAGE}")),
+                record => records.push(record.into()),
+            }
+        }
+        return if records.is_empty() { Err("plot needs a record".into()) } else { Ok(Command::Plot { records, out }) };
+    }
+
+    let mut rest: Vec<&str> = arguments.collect();
+    let quick = rest.contains(&"--quick");
+    rest.retain(|argument| *argument != "--quick");
+    let (mut options, mut out) =
+        if quick { (Options::quick(), None) } else { (Options::default(), Some(repository.join("bench/record"))) };
+    let mut arguments = rest.into_iter();
+    while let Some(option) = arguments.next() {
+        if matches!(option, "--help" | "-h") {
+            return Ok(Command::Help);
+        }
+        if !["--n", "--fpr", "--keys", "--only", "--rounds", "--out"].contains(&option) {
+            return Err(format!("there is no option {option}\n{USAGE}"));
+        }
+        let value = arguments.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"))?;
+        let texts = || value.split(',').map(str::to_string).collect::<Vec<_>>();
+        match option {
+            "--n" => options.sizes = numbers(value, |n| (1.0..=1e10).contains(&n))?.iter().map(|n| *n as u64).collect(),
+            "--fpr" => options.rates = numbers(value, |fpr| fpr > 0.0 && fpr < 1.0)?,
+            "--rounds" => options.rounds = numbers(value, |rounds| (1.0..=1e6).contains(&rounds))?[0] as usize,
+            "--keys" => options.keys = texts(),
+            "--only" => options.only = texts(),
+            _ => out = Some(value.into()),
+        }
+    }
+    Ok(Command::Run { options, out })
+}
+
+/// Numbers separated by commas; `1e6` is one.
+fn numbers(list: &str, good: impl Fn(f64) -> bool) -> Result<Vec<f64>, String> {
+    let number = |text: &str| text.parse().ok().filter(|number| good(*number)).ok_or(format!("{text} cannot be used"));
+    list.split(',').map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_change_what_they_name_and_nothing_else() {
+        let Ok(Command::Run { options, out }) = parsed("--n 1e3,2000 --quick --only a,b") else { panic!() };
+        let expected = Options { sizes: vec![1000, 2000], only: vec!["a".into(), "b".into()], ..Options::quick() };
+        assert_eq!((options, out), (expected, None));
+        assert!(matches!(parsed(""), Ok(Command::Run { options, out: Some(_) }) if options == Options::default()));
+    }
+
+    #[test]
+    fn bad_arguments_are_refused() {
+        for line in ["--n", "--n 0", "--n x", "--fpr 1", "--fpr nan", "--rounds 0", "--loud", "plot", "plot --n 3"] {
+            assert!(parsed(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The measured loops.
+
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::time::{Duration, Instant};
+
+use crate::contender::Contender;
+use crate::keys::{BenchKey, Workload};
+
+/// What is measured of a filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    Insert,
+    Hit,
+    Miss,
+    BatchInsert,
+    BatchHit,
+    BatchMiss,
+    TwoMiss,
+    TwoInsert,
+    Create,
+    Serialise,
+    Load,
+    Rate,
+    Bits,
+}
+
+impl Metric {
+    /// All, in the order of the columns.
+    pub const ALL: [Metric; 13] = [
+        Metric::Insert,
+        Metric::Hit,
+        Metric::Miss,
+        Metric::BatchInsert,
+        Metric::BatchHit,
+        Metric::BatchMiss,
+        Metric::TwoMiss,
+        Metric::TwoInsert,
+        Metric::Create,
+        Metric::Serialise,
+        Metric::Load,
+        Metric::Rate,
+        Metric::Bits,
+    ];
+
+    /// Its name in the records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Insert => "insert",
+            Metric::Hit => "hit",
+            Metric::Miss => "miss",
+            Metric::BatchInsert => "batch-insert",
+            Metric::BatchHit => "batch-hit",
+            Metric::BatchMiss => "batch-miss",
+            Metric::TwoMiss => "two-thread-miss",
+            Metric::TwoInsert => "two-thread-insert",
+            Metric::Create => "create",
+            Metric::Serialise => "serialise",
+            Metric::Load => "load",
+            Metric::Rate => "rate",
+            Metric::Bits => "bits",
+        }
+    }
+
+    /// Its unit.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Metric::Rate => "1",
+            Metric::Bits => "bit/key",
+            Metric::Create | Metric::Serialise | Metric::Load => "ms",
+            _ => "ns/key",
+        }
+    }
+
+    /// Whether the ratio to the floor's value means something.
+    pub fn has_floor(self) -> bool {
+        self.unit() == "ns/key"
+    }
+}
+
+/// One round's values, by [`Metric::ALL`]; what a contender cannot do is `None`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample([Option<f64>; Metric::ALL.len()]);
+
+impl Sample {
+    /// The value, if there is one.
+    pub fn get(&self, metric: Metric) -> Option<f64> {
+        self.0[metric as usize]
+    }
+
+    fn put(&mut self, metric: Metric, value: f64) {
+        self.0[metric as usize] = Some(value);
+    }
+
+    fn time(&mut self, metric: Metric, elapsed: Duration, operations: usize) {
+        self.put(metric, elapsed.as_nanos() as f64 / operations.max(1) as f64);
+    }
+}
+
+/// A contender in the list: its name and its round.
+pub struct Entry<K> {
+    /// As in the tables.
+    pub name: String,
+    /// A round: a fresh filter through every measurement. `None` when the contender has no filter for such a rate, an
+    /// error when it gives a wrong answer.
+    pub round: fn(&Workload<K>, fills: usize) -> Result<Option<Sample>, String>,
+}
+
+impl<K: BenchKey> Entry<K> {
+    /// The entry of a type.
+    pub fn of<C: Contender<K>>() -> Self {
+        Entry { name: C::name(), round: round::<K, C> }
+    }
+}
+
+/// Keys that a batch call takes, and answers that it gives, at once.
+const CHUNK: usize = 1024;
+
+#[inline(never)]
+fn count<K: BenchKey, C: Contender<K>>(filter: &C, keys: &[K]) -> usize {
+    keys.iter().map(|key| usize::from(filter.contains(key))).sum()
+}
+
+#[inline(never)]
+fn count_batch<K: BenchKey, C: Contender<K>>(filter: &C, keys: &[K]) -> usize {
+    let mut answers = [false; CHUNK];
+    let mut positive = 0;
+    for keys in keys.chunks(CHUNK) {
+        let answers = &mut answers[..keys.len()];
+        filter.contains_batch(keys, answers);
+        positive += answers.iter().map(|answer| usize::from(*answer)).sum::<usize>();
+    }
+    positive
+}
+
+#[inline(never)]
+fn fill<K: BenchKey, C: Contender<K>>(filter: &mut C, keys: &[K]) {
+    filter.fill(keys);
+}
+
+#[inline(never)]
+fn fill_batch<K: BenchKey, C: Contender<K>>(filter: &mut C, keys: &[K]) {
+    keys.chunks(CHUNK).for_each(|keys| filter.insert_batch(keys));
+}
+
+#[inline(never)]
+fn fill_shared<K: BenchKey, C: Contender<K>>(filter: &C, keys: &[K]) -> usize {
+    keys.iter().for_each(|key| filter.insert_shared(key));
+    keys.len()
+}
+
+fn timed<R>(work: impl FnOnce() -> R) -> (Duration, R) {
+    let start = Instant::now();
+    let result = black_box(work());
+    (start.elapsed(), result)
+}
+
+/// Two threads with half of the keys each, from the moment that both are there to the moment that both are done.
+fn in_two_threads<K: BenchKey, C: Contender<K>>(
+    filter: &C,
+    keys: &[K],
+    work: fn(&C, &[K]) -> usize,
+) -> (Duration, usize) {
+    let barrier = Barrier::new(2);
+    let half = |keys| {
+        barrier.wait();
+        let start = Instant::now();
+        let result = black_box(work(black_box(filter), keys));
+        (start, Instant::now(), result)
+    };
+    let (left, right) = keys.split_at(keys.len() / 2);
+    let (one, two) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(right));
+        let one = half(left);
+        (one, other.join().expect("the loop does not panic"))
+    });
+    (one.1.max(two.1) - one.0.min(two.0), one.2 + two.2)
+}
+
+/// A fresh filter, `fills` times.
+struct Filled<C> {
+    /// The last of them.
+    filter: C,
+    creation: Duration,
+    /// The insertions alone. They may touch the memory of the filter for the first time: so do the floor's.
+    filling: Duration,
+}
+
+fn filled<K: BenchKey, C: Contender<K>>(work: &Workload<K>, fills: usize, fill: fn(&mut C, &[K])) -> Option<Filled<C>> {
+    let mut last: Option<Filled<C>> = None;
+    for _ in 0..fills {
+        let (before, filled) = last.take().map_or_else(Default::default, |last| (last.creation, last.filling));
+        let (creation, filter) = timed(|| C::new(work.inserted.len() as u64, work.fpr));
+        let mut filter = filter?;
+        let (filling, ()) = timed(|| fill(black_box(&mut filter), black_box(&work.inserted)));
+        last = Some(Filled { filter, creation: before + creation, filling: filled + filling });
+    }
+    last
+}
+
+fn round<K: BenchKey, C: Contender<K>>(work: &Workload<K>, fills: usize) -> Result<Option<Sample>, String> {
+    let (n, present, absent) = (work.inserted.len(), work.present.as_slice(), work.absent.as_slice());
+    let all_found = |what: &str, found: usize| match present.len() - found {
+        0 => Ok(()),
+        missed => Err(format!("{}: {missed} of {} keys are not found {what}", C::name(), present.len())),
+    };
+    let mut sample = Sample::default();
+
+    let Some(Filled { filter, creation, filling }) = filled::<K, C>(work, fills, fill) else { return Ok(None) };
+    sample.time(Metric::Insert, filling, fills * n);
+    sample.put(Metric::Create, creation.as_secs_f64() * 1e3 / fills as f64);
+    sample.put(Metric::Bits, filter.bits() as f64 / n as f64);
+
+    let (elapsed, found) = timed(|| count(black_box(&filter), black_box(present)));
+    all_found("by single calls", found)?;
+    sample.time(Metric::Hit, elapsed, present.len());
+    let (elapsed, false_positives) = timed(|| count(black_box(&filter), black_box(absent)));
+    sample.time(Metric::Miss, elapsed, absent.len());
+    sample.put(Metric::Rate, false_positives as f64 / absent.len().max(1) as f64);
+    let same_answers = |what: &str, found: usize| {
+        let difference = || format!("{}: {found} false positives {what}, else {false_positives}", C::name());
+        if found == false_positives { Ok(()) } else { Err(difference()) }
+    };
+
+    if C::BATCH {
+        let (elapsed, found) = timed(|| count_batch(black_box(&filter), black_box(present)));
+        all_found("in batches", found)?;
+        sample.time(Metric::BatchHit, elapsed, present.len());
+        let (elapsed, found) = timed(|| count_batch(black_box(&filter), black_box(absent)));
+        same_answers("in batches", found)?;
+        sample.time(Metric::BatchMiss, elapsed, absent.len());
+    }
+
+    let (elapsed, found) = in_two_threads(&filter, absent, count::<K, C>);
+    same_answers("in two threads", found)?;
+    sample.time(Metric::TwoMiss, elapsed, absent.len());
+
+    let (elapsed, bytes) = timed(|| filter.to_bytes());
+    if let Some(bytes) = bytes {
+        sample.put(Metric::Serialise, elapsed.as_secs_f64() * 1e3);
+        drop(filter);
+        let (elapsed, loaded) = timed(|| C::from_bytes(black_box(&bytes)));
+        let loaded = loaded.ok_or_else(|| format!("{}: its own bytes are refused", C::name()))?;
+        sample.put(Metric::Load, elapsed.as_secs_f64() * 1e3);
+        all_found("after loading", count(&loaded, present))?;
+    }
+
+    if C::BATCH
+        && let Some(Filled { filter, filling, .. }) = filled::<K, C>(work, fills, fill_batch)
+    {
+        sample.time(Metric::BatchInsert, filling, fills * n);
+        all_found("after insertion in batches", count(&filter, present))?;
+    }
+    if C::SHARED
+        && let Some(filter) = C::new(n as u64, work.fpr)
+    {
+        let (elapsed, _) = in_two_threads(&filter, &work.inserted, fill_shared::<K, C>);
+        sample.time(Metric::TwoInsert, elapsed, n);
+        all_found("after insertion by two threads", count(&filter, present))?;
+    }
+    Ok(Some(sample))
+}

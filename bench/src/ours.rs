@@ -1,0 +1,196 @@
+//! bouquet's own kinds.
+
+use std::marker::PhantomData;
+
+use bouquet::capability::{Contains, Insert, Item};
+use bouquet::core::blocked::BlockedBloom;
+use bouquet::core::bloom_g::BloomG;
+use bouquet::core::compressed::Compressed;
+use bouquet::core::one_hash::OneHashBloom;
+use bouquet::core::partitioned::Partitioned;
+use bouquet::core::ultra_fast::UltraFastBloom;
+use bouquet::core::{BitFilter, Layout};
+use bouquet::counting::counting::CountingBloom;
+use bouquet::kind::{Config, Structure};
+use bouquet::{Bloom, Filter};
+
+use crate::contender::Contender;
+use crate::keys::BenchKey;
+use crate::measure::Entry;
+
+/// All of them.
+pub fn all<K: BenchKey>() -> Vec<Entry<K>> {
+    vec![
+        Entry::of::<UltraFastBloom>(),
+        Entry::of::<BlockedBloom>(),
+        Entry::of::<BloomG>(),
+        Entry::of::<Bloom>(),
+        Entry::of::<Partitioned>(),
+        Entry::of::<OneHashBloom>(),
+        Entry::of::<Compressed>(),
+        Entry::of::<CountingBloom>(),
+        Entry::of::<Handle<UltraFastBloom>>(),
+        Entry::of::<Handle<Bloom>>(),
+    ]
+}
+
+impl<K: BenchKey, L: Layout> Contender<K> for BitFilter<L> {
+    fn name() -> String {
+        format!("bouquet {}", L::FACTS.id)
+    }
+
+    fn new(n: u64, fpr: f64) -> Option<Self> {
+        BitFilter::with_rate(n, fpr).ok()
+    }
+
+    #[inline]
+    fn insert(&mut self, key: &K) {
+        BitFilter::insert(self, key);
+    }
+
+    #[inline]
+    fn contains(&self, key: &K) -> bool {
+        BitFilter::contains(self, key)
+    }
+
+    fn bits(&self) -> u64 {
+        BitFilter::bits(self).len()
+    }
+
+    const BATCH: bool = true;
+
+    fn insert_batch(&mut self, keys: &[K]) {
+        BitFilter::insert_batch(self, keys);
+    }
+
+    fn contains_batch(&self, keys: &[K], answers: &mut [bool]) {
+        BitFilter::contains_batch(self, keys, answers);
+    }
+
+    fn to_bytes(&self) -> Option<Vec<u8>> {
+        Some(BitFilter::to_bytes(self))
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        BitFilter::from_bytes(bytes).ok()
+    }
+}
+
+/// Keys that are passed to a verb's batch form at once.
+const REFERENCES: usize = 256;
+
+/// The batch form of a verb that takes references; making them is part of what is measured.
+fn contains_references<K: BenchKey>(filter: &(impl Contains + ?Sized), keys: &[K], answers: &mut [bool]) {
+    let mut references: [&[u8]; REFERENCES] = [&[]; REFERENCES];
+    for (keys, answers) in keys.chunks(REFERENCES).zip(answers.chunks_mut(REFERENCES)) {
+        references.iter_mut().zip(keys).for_each(|(reference, key)| *reference = key.as_bytes());
+        filter.contains_batch(&references[..keys.len()], answers);
+    }
+}
+
+/// The same for insertion.
+fn insert_references<K: BenchKey>(filter: &mut (impl Insert + ?Sized), keys: &[K]) {
+    let mut items = [Item::from([].as_slice()); REFERENCES];
+    for keys in keys.chunks(REFERENCES) {
+        items.iter_mut().zip(keys).for_each(|(item, key)| *item = Item::from(key.as_bytes()));
+        filter.insert_batch(&items[..keys.len()]).expect("bare keys that the filter has room for");
+    }
+}
+
+impl<K: BenchKey> Contender<K> for CountingBloom {
+    fn name() -> String {
+        format!("bouquet {}", CountingBloom::FACTS.id)
+    }
+
+    fn new(n: u64, fpr: f64) -> Option<Self> {
+        CountingBloom::with_rate(n, fpr).ok()
+    }
+
+    #[inline]
+    fn insert(&mut self, key: &K) {
+        CountingBloom::insert(self, key).expect("full counters are sticky, no error");
+    }
+
+    #[inline]
+    fn contains(&self, key: &K) -> bool {
+        CountingBloom::contains(self, key)
+    }
+
+    fn bits(&self) -> u64 {
+        self.counters().bits()
+    }
+
+    const BATCH: bool = true;
+
+    fn insert_batch(&mut self, keys: &[K]) {
+        insert_references(self, keys);
+    }
+
+    fn contains_batch(&self, keys: &[K], answers: &mut [bool]) {
+        contains_references(self, keys, answers);
+    }
+
+    fn to_bytes(&self) -> Option<Vec<u8>> {
+        Some(CountingBloom::to_bytes(self))
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        CountingBloom::from_bytes(bytes).ok()
+    }
+}
+
+/// The dynamic handle on a filter of kind `T`. Single calls look their verb up each time.
+pub struct Handle<T> {
+    filter: Filter,
+    kind: PhantomData<fn() -> T>,
+}
+
+impl<T> Handle<T> {
+    fn of(filter: Filter) -> Self {
+        Handle { filter, kind: PhantomData }
+    }
+}
+
+impl<K: BenchKey, T: Structure> Contender<K> for Handle<T> {
+    fn name() -> String {
+        format!("bouquet {} (handle)", T::FACTS.id)
+    }
+
+    fn new(n: u64, fpr: f64) -> Option<Self> {
+        let config = Config::new(const { &T::FACTS }).set("items", &n.to_string()).ok()?;
+        Filter::new(&config.set("fpr", &fpr.to_string()).ok()?).ok().map(Handle::of)
+    }
+
+    #[inline]
+    fn insert(&mut self, key: &K) {
+        let filter = self.filter.insert().expect("the kind inserts");
+        filter.insert(Item::from(key.as_bytes())).expect("a bare key");
+    }
+
+    #[inline]
+    fn contains(&self, key: &K) -> bool {
+        self.filter.contains().expect("the kind answers").contains(key.as_bytes())
+    }
+
+    fn bits(&self) -> u64 {
+        self.filter.stats().bits
+    }
+
+    const BATCH: bool = true;
+
+    fn insert_batch(&mut self, keys: &[K]) {
+        insert_references(self.filter.insert().expect("the kind inserts"), keys);
+    }
+
+    fn contains_batch(&self, keys: &[K], answers: &mut [bool]) {
+        contains_references(self.filter.contains().expect("the kind answers"), keys, answers);
+    }
+
+    fn to_bytes(&self) -> Option<Vec<u8>> {
+        Some(self.filter.to_bytes())
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        Filter::from_bytes(bytes).ok().map(Handle::of)
+    }
+}
