@@ -20,7 +20,7 @@ pub trait Key {
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R;
 
     /// The key's digest under `hashing`.
-    #[inline]
+    #[inline(always)]
     fn digest(&self, hashing: &Hashing) -> Digest {
         self.with_bytes(|bytes| hashing.digest(bytes))
     }
@@ -66,21 +66,45 @@ impl<K: Key + ?Sized> Key for &K {
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         (**self).with_bytes(f)
     }
+
+    #[inline(always)]
+    fn digest(&self, hashing: &Hashing) -> Digest {
+        (**self).digest(hashing)
+    }
 }
 
 macro_rules! integer_keys {
-    ($($narrow:ty => $wide:ty),*) => {$(
-        impl Key for $narrow {
+    ($($integer:ty),*) => {$(
+        impl Key for $integer {
             #[inline]
             fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-                f(&(*self as $wide).to_le_bytes())
+                f(&(*self as u64).to_le_bytes())
+            }
+
+            #[inline(always)]
+            fn digest(&self, hashing: &Hashing) -> Digest {
+                hashing.digest_word(*self as u64)
             }
         }
     )*};
 }
 
-integer_keys!(u8 => u64, u16 => u64, u32 => u64, u64 => u64, usize => u64, u128 => u128);
-integer_keys!(i8 => i64, i16 => i64, i32 => i64, i64 => i64, isize => i64, i128 => i128);
+// A cast from a signed type extends the sign.
+integer_keys!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
+
+impl Key for u128 {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(&self.to_le_bytes())
+    }
+}
+
+impl Key for i128 {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(&self.to_le_bytes())
+    }
+}
 
 /// Keys that are hashed before the first of them is looked up, so that the memory has time to answer.
 pub(crate) const BATCH: usize = 32;

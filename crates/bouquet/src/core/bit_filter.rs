@@ -7,7 +7,7 @@ use crate::codec::{Decoder, Encoder, StateReader, StateWriter};
 use crate::coder;
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
-use crate::key::{BATCH, Key};
+use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Config, Facts, Plan, Rates, Setting, Stats, Structure};
 use crate::simd::prefetch;
 use crate::store::BitStore;
@@ -50,15 +50,16 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// Positions per key.
     fn hashes(&self) -> u32;
 
-    /// The digest that the positions follow from; `None` for a scheme that hashes the key in its own way.
-    fn digest<K: Key + ?Sized>(&self, hashing: &Hashing, key: &K) -> Option<Digest> {
-        Some(key.digest(hashing))
+    /// Whether positions follow from the key itself, by a scheme that hashes it in its own way, and not from its digest.
+    #[inline(always)]
+    fn needs_key(&self) -> bool {
+        false
     }
 
     /// Visits the positions of a digest in order until `visit` answers false, and says whether it never did.
     fn all(&self, digest: Digest, visit: impl FnMut(u64) -> bool) -> bool;
 
-    /// The same for a key whose scheme has no digest.
+    /// The same for a layout that [needs the key](Self::needs_key).
     fn all_of_key(&self, hashing: &Hashing, key: &[u8], visit: impl FnMut(u64) -> bool) -> bool {
         self.all(hashing.digest(key), visit)
     }
@@ -94,22 +95,24 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         });
     }
 
-    /// Asks the memory for what testing a digest in a batch reads first.
-    #[inline]
-    fn prefetch_test(&self, words: &[u64], digest: Digest) {
-        self.prefetch(words, digest);
-    }
-
-    /// Tests a batch of digests; vector code may choose its instructions here, once.
-    fn test_batch(&self, words: &[u64], digests: &[Digest], answers: &mut [bool]) {
-        for (digest, answer) in digests.iter().zip(answers) {
-            *answer = self.test(words, *digest);
+    /// Tests keys, `answers[i]` for `keys[i]`; vector code may choose its instructions here, once.
+    fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            let digests = digests(self, words, hashing, keys);
+            for (digest, answer) in digests.iter().zip(answers).take(keys.len()) {
+                *answer = self.test(words, *digest);
+            }
         }
     }
 
-    /// Sets a batch of digests and says how many were new.
-    fn set_batch(&self, words: &mut [u64], digests: &[Digest]) -> u64 {
-        digests.iter().map(|digest| u64::from(self.set(words, *digest))).sum()
+    /// Inserts keys and says how many had a new bit.
+    fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
+        let mut fresh = 0;
+        for keys in keys.chunks(BATCH) {
+            let digests = digests(self, words, hashing, keys);
+            fresh += digests.iter().take(keys.len()).map(|digest| u64::from(self.set(words, *digest))).sum::<u64>();
+        }
+        fresh
     }
 
     /// The expected false-positive rate with this many distinct keys.
@@ -152,6 +155,16 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     fn hashing(&self, asked: &Hashing) -> Hashing {
         asked.clone()
     }
+}
+
+/// Hashes a batch and, when the filter is larger than the cache, asks the memory for the words of every key before the
+/// first is looked at. `W` is a word of 64 bits, plain or shared between threads.
+#[inline(always)]
+pub(crate) fn digests<L: Layout, W, K: Key>(layout: &L, words: &[W], hashing: &Hashing, keys: &[K]) -> [Digest; BATCH] {
+    if words.len() <= CACHED_WORDS {
+        return digest_batch(hashing, keys, |_| ());
+    }
+    digest_batch(hashing, keys, |digest| layout.prefetch(words, digest))
 }
 
 /// Whether all bits of a digest are one. Without a branch on the way: a mispredicted one costs more than the bits that it
@@ -212,7 +225,7 @@ struct Design {
 }
 
 /// Filters up to this size (256 KiB) are taken to be in the second-level cache, where prefetching only costs.
-pub(crate) const CACHED_BITS: u64 = 1 << 21;
+pub(crate) const CACHED_WORDS: usize = 1 << 15;
 
 impl<L: Layout> BitFilter<L> {
     /// An empty filter of the settings in `config`, which must be for this kind.
@@ -417,18 +430,22 @@ impl<L: Layout> BitFilter<L> {
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         self.items = self.items.saturating_add(1);
-        let BitFilter { layout, hashing, bits, .. } = self;
-        match layout.digest(hashing, key) {
-            Some(digest) => layout.set(bits.words_mut(), digest),
-            None => key.with_bytes(|key| {
-                let mut fresh = false;
-                layout.all_of_key(hashing, key, |position| {
-                    fresh |= bits.set(position);
-                    true
-                });
-                fresh
-            }),
+        if self.layout.needs_key() {
+            return key.with_bytes(|key| self.insert_by_key(key));
         }
+        let digest = key.digest(&self.hashing);
+        self.layout.set(self.bits.words_mut(), digest)
+    }
+
+    #[cold]
+    fn insert_by_key(&mut self, key: &[u8]) -> bool {
+        let BitFilter { layout, hashing, bits, .. } = self;
+        let mut fresh = false;
+        layout.all_of_key(hashing, key, |position| {
+            fresh |= bits.set(position);
+            true
+        });
+        fresh
     }
 
     /// Whether the key may be in the set; `false` is certain.
@@ -444,10 +461,15 @@ impl<L: Layout> BitFilter<L> {
     #[inline]
     #[must_use]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        match self.layout.digest(&self.hashing, key) {
-            Some(digest) => self.layout.test(self.bits.words(), digest),
-            None => key.with_bytes(|key| self.layout.all_of_key(&self.hashing, key, |p| self.bits.get(p))),
+        if self.layout.needs_key() {
+            return key.with_bytes(|key| self.contains_by_key(key));
         }
+        self.layout.test(self.bits.words(), key.digest(&self.hashing))
+    }
+
+    #[cold]
+    fn contains_by_key(&self, key: &[u8]) -> bool {
+        self.layout.all_of_key(&self.hashing, key, |position| self.bits.get(position))
     }
 
     /// The answers for many keys, `answers[i]` for `keys[i]`: faster than one by one where the filter is larger than the
@@ -463,13 +485,11 @@ impl<L: Layout> BitFilter<L> {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        let words = self.bits.words();
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            match self.digests(keys, L::prefetch_test) {
-                Some(digests) => self.layout.test_batch(words, &digests[..keys.len()], answers),
-                None => keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key)),
-            }
+        if self.layout.needs_key() {
+            keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key));
+            return;
         }
+        self.layout.test_batch(self.bits.words(), &self.hashing, keys, answers);
     }
 
     /// Inserts many keys and says how many were certainly new.
@@ -482,34 +502,11 @@ impl<L: Layout> BitFilter<L> {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> u64 {
-        let mut fresh = 0;
-        for keys in keys.chunks(BATCH) {
-            match self.digests(keys, L::prefetch) {
-                Some(digests) => {
-                    self.items = self.items.saturating_add(keys.len() as u64);
-                    fresh += self.layout.set_batch(self.bits.words_mut(), &digests[..keys.len()]);
-                }
-                None => fresh += keys.iter().map(|key| u64::from(self.insert(key))).sum::<u64>(),
-            }
+        if self.layout.needs_key() {
+            return keys.iter().map(|key| u64::from(self.insert(key))).sum();
         }
-        fresh
-    }
-
-    /// Hashes a batch and, when the filter is larger than the cache, asks the memory for the words of every key before
-    /// the first is looked at. `None` when the scheme has no digests.
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K], prefetch: impl Fn(&L, &[u64], Digest)) -> Option<[Digest; BATCH]> {
-        let mut digests = [Digest { h1: 0, h2: 0 }; BATCH];
-        for (digest, key) in digests.iter_mut().zip(keys) {
-            *digest = self.layout.digest(&self.hashing, key)?;
-        }
-        if self.bits.len() > CACHED_BITS {
-            let words = self.bits.words();
-            for digest in &digests[..keys.len().min(BATCH)] {
-                prefetch(&self.layout, words, *digest);
-            }
-        }
-        Some(digests)
+        self.items = self.items.saturating_add(keys.len() as u64);
+        self.layout.set_batch(self.bits.words_mut(), &self.hashing, keys)
     }
 
     /// The filter of half the size; its keys are the same, its rate is that of the smaller size. `None` when the size

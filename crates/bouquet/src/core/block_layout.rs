@@ -85,6 +85,11 @@ pub struct Blocks<K> {
     kind: PhantomData<K>,
 }
 
+/// The bits of a cache line, those that a place in it takes, and the places that a word of hash has.
+const LINE_BITS: u32 = 512;
+const LINE_WIDTH: u32 = LINE_BITS.trailing_zeros();
+const LINE_FIELDS: u32 = 64 / LINE_WIDTH;
+
 impl<K> PartialEq for Blocks<K> {
     fn eq(&self, other: &Self) -> bool {
         (self.shape, self.blocks, self.hashes) == (other.shape, other.blocks, other.hashes)
@@ -156,7 +161,7 @@ impl<K: BlockKind> Blocks<K> {
     }
 
     /// The j-th block of a digest.
-    #[inline]
+    #[inline(always)]
     fn block(&self, digest: Digest, j: u32) -> u64 {
         let word = match j {
             0 => digest.h1,
@@ -192,6 +197,12 @@ impl<K: BlockKind> Blocks<K> {
     }
 
     /// Whether a block fits in one word and its bits are the key's own, so that a mask serves.
+    /// Whether the block is a cache line and all places in it are fields of h2: the usual case, which needs no [`Fields`].
+    #[inline(always)]
+    fn in_line(&self) -> bool {
+        self.shape == Shape { block_bits: LINE_BITS, blocks_per_key: 1, patterns: 0 } && self.hashes <= LINE_FIELDS
+    }
+
     #[inline]
     fn in_word(&self) -> bool {
         self.shape.block_bits <= 64 && self.shape.patterns == 0
@@ -279,8 +290,17 @@ impl<K: BlockKind> Layout for Blocks<K> {
         });
     }
 
-    #[inline]
+    #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
+        if self.in_line() {
+            let Some(line) = words.as_chunks::<8>().0.get(self.block(digest, 0) as usize) else { return false };
+            let (mut fields, mut ones) = (digest.h2, 0);
+            for _ in 0..self.hashes {
+                ones += line[(fields / 64 % 8) as usize] >> (fields % 64) & 1;
+                fields >>= LINE_WIDTH;
+            }
+            return ones == u64::from(self.hashes);
+        }
         if self.in_word() {
             let mut fields = Fields::new(digest, self.shape.block_bits.trailing_zeros());
             let mut missing = 0;
@@ -294,8 +314,20 @@ impl<K: BlockKind> Layout for Blocks<K> {
         test_each(self, words, digest)
     }
 
-    #[inline]
+    #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
+        if self.in_line() {
+            let block = self.block(digest, 0) as usize;
+            let Some(line) = words.as_chunks_mut::<8>().0.get_mut(block) else { return false };
+            let (mut fields, mut fresh) = (digest.h2, 0);
+            for _ in 0..self.hashes {
+                let (word, bit) = (&mut line[(fields / 64 % 8) as usize], 1 << (fields % 64));
+                fresh |= bit & !*word;
+                *word |= bit;
+                fields >>= LINE_WIDTH;
+            }
+            return fresh != 0;
+        }
         if self.in_word() {
             let mut fresh = 0;
             let mut fields = Fields::new(digest, self.shape.block_bits.trailing_zeros());
@@ -312,8 +344,11 @@ impl<K: BlockKind> Layout for Blocks<K> {
         set_each(self, words, digest)
     }
 
-    #[inline]
+    #[inline(always)]
     fn prefetch<W>(&self, words: &[W], digest: Digest) {
+        if self.shape.blocks_per_key == 1 {
+            return prefetch(words, (self.block(digest, 0) * u64::from(self.shape.block_bits) / 64) as usize);
+        }
         for j in 0..self.shape.blocks_per_key {
             prefetch(words, (self.block(digest, j) * u64::from(self.shape.block_bits) / 64) as usize);
         }

@@ -215,14 +215,28 @@ impl Layout for Sparse {
         self.0.hashes()
     }
 
-    #[inline]
-    fn digest<K: Key + ?Sized>(&self, hashing: &Hashing, key: &K) -> Option<Digest> {
-        self.0.digest(hashing, key)
+    #[inline(always)]
+    fn needs_key(&self) -> bool {
+        self.0.needs_key()
     }
 
     #[inline]
     fn all(&self, digest: Digest, visit: impl FnMut(u64) -> bool) -> bool {
         self.0.all(digest, visit)
+    }
+
+    #[inline(always)]
+    fn test(&self, words: &[u64], digest: Digest) -> bool {
+        self.0.test(words, digest)
+    }
+
+    #[inline(always)]
+    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
+        self.0.set(words, digest)
+    }
+
+    fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
+        self.0.test_batch(words, hashing, keys, answers);
     }
 
     fn all_of_key(&self, hashing: &Hashing, key: &[u8], visit: impl FnMut(u64) -> bool) -> bool {

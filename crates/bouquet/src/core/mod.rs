@@ -17,7 +17,7 @@ pub mod partitioned;
 pub mod standard;
 pub mod ultra_fast;
 
-pub(crate) use bit_filter::CACHED_BITS;
+pub(crate) use bit_filter::digests;
 pub use bit_filter::{BitFilter, Layout};
 pub use block_layout::{BlockKind, Blocks, Shape};
 

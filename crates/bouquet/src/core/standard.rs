@@ -28,13 +28,13 @@
 //! [`scalable`](crate::dynamic::scalable); when the filter is sent: [`compressed`](super::compressed).
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::bit_filter::{CACHED_BITS, set_each, test_each};
+use crate::core::bit_filter::{digests, set_each, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Family, Hashing, Reduction, Scheme};
-use crate::key::{BATCH, Key};
+use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, fastrange};
+use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::flat;
+use crate::simd::{flat, prefetch};
 use crate::store::BitStore;
 use crate::theory;
 
@@ -72,6 +72,8 @@ pub struct Flat {
     bits: u64,
     hashes: u32,
     scheme: Scheme,
+    /// Whether the scheme is the default, whose positions have code of their own.
+    default: bool,
 }
 
 impl Flat {
@@ -86,7 +88,7 @@ impl Flat {
     /// ```
     pub fn new(bits: u64, hashes: u32, scheme: Scheme) -> Result<Self> {
         scheme.check(bits, hashes)?;
-        Ok(Flat { bits, hashes, scheme })
+        Ok(Flat { bits, hashes, scheme, default: scheme == Scheme::default() })
     }
 
     /// How keys become positions.
@@ -138,6 +140,10 @@ pub(crate) fn scheme(config: &Config) -> Result<Scheme> {
     })
 }
 
+/// Up to this size (4 MiB) the memory is not asked for the positions of a batch beforehand: while a filter is in some cache, the
+/// processor itself looks far enough ahead, and k requests per key cost more than they save.
+const AHEAD_WORDS: usize = 1 << 19;
+
 impl Layout for Flat {
     const FACTS: Facts = Facts {
         id: "standard",
@@ -183,9 +189,9 @@ impl Layout for Flat {
         self.hashes
     }
 
-    #[inline]
-    fn digest<K: Key + ?Sized>(&self, hashing: &Hashing, key: &K) -> Option<Digest> {
-        (!self.scheme.family.needs_key()).then(|| key.digest(hashing))
+    #[inline(always)]
+    fn needs_key(&self) -> bool {
+        !self.default && self.scheme.family.needs_key()
     }
 
     #[inline]
@@ -193,36 +199,56 @@ impl Layout for Flat {
         self.scheme.all(digest, self.bits, self.hashes, visit)
     }
 
-    #[inline]
+    #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if self.scheme == Scheme::default() {
+        if self.default {
             return flat::test(words, self.bits, self.hashes, digest);
         }
         test_each(self, words, digest)
     }
 
-    #[inline]
+    #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        if self.scheme == Scheme::default() {
+        if self.default {
             return flat::set(words, self.bits, self.hashes, digest);
         }
         set_each(self, words, digest)
     }
 
-    fn test_batch(&self, words: &[u64], digests: &[Digest], answers: &mut [bool]) {
-        if self.scheme == Scheme::default() && self.bits > CACHED_BITS {
-            return flat::test_batch::<BATCH>(words, self.bits, self.hashes, digests, answers);
-        }
-        for (digest, answer) in digests.iter().zip(answers) {
-            *answer = self.test(words, *digest);
+    fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
+        let ahead = words.len() > AHEAD_WORDS;
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            if !self.default {
+                let digests = digests(self, words, hashing, keys);
+                digests
+                    .iter()
+                    .zip(answers)
+                    .take(keys.len())
+                    .for_each(|(digest, answer)| *answer = self.test(words, *digest));
+                continue;
+            }
+            let digests = digest_batch(hashing, keys, |digest| {
+                if ahead {
+                    prefetch(words, (fastrange(digest.h1, self.bits) / 64) as usize);
+                }
+            });
+            flat::test_batch::<BATCH>(words, self.bits, self.hashes, &digests[..keys.len()], answers, ahead);
         }
     }
 
-    fn prefetch_test(&self, words: &[u64], digest: Digest) {
-        // The batch of the default scheme asks for its own.
-        if self.scheme != Scheme::default() {
-            self.prefetch(words, digest);
+    fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
+        let mut fresh = 0;
+        if words.len() <= AHEAD_WORDS {
+            for key in keys {
+                fresh += u64::from(self.set(words, key.digest(hashing)));
+            }
+            return fresh;
         }
+        for keys in keys.chunks(BATCH) {
+            let digests = digest_batch(hashing, keys, |digest| self.prefetch(words, digest));
+            fresh += digests.iter().take(keys.len()).map(|digest| u64::from(self.set(words, *digest))).sum::<u64>();
+        }
+        fresh
     }
 
     fn all_of_key(&self, hashing: &Hashing, key: &[u8], visit: impl FnMut(u64) -> bool) -> bool {

@@ -31,10 +31,11 @@
 //! hashed as given: pass the plain encoding of a Parquet value.
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::bit_filter::{set_each, test_each};
+use crate::core::bit_filter::{CACHED_WORDS, set_each, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
+use crate::key::{BATCH, Key};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
 use crate::simd::{prefetch, split_block};
 use crate::store::{BitStore, Words};
@@ -72,6 +73,11 @@ pub struct Split {
     lanes: u32,
     lane_bits: u32,
     parquet: bool,
+    /// The bits of the hash that choose the block: Parquet takes the upper half, others all.
+    chooser: u64,
+    /// Eight words of 32 bits, for which there is vector code.
+    vector: bool,
+    instructions: split_block::Instructions,
 }
 
 /// Odd multipliers for up to 16 lanes: Parquet's eight, then eight more from SplitMix64, all part of the format.
@@ -106,6 +112,7 @@ const MODE: Parameter = Parameter {
 const PARQUET_MAX_BLOCKS: u64 = 1 << 31;
 
 impl Split {
+    #[inline(always)]
     fn block_bits(&self) -> u64 {
         u64::from(self.lanes * self.lane_bits)
     }
@@ -116,13 +123,27 @@ impl Split {
 
     #[inline(always)]
     fn block(&self, digest: Digest) -> u64 {
-        if self.parquet { ((digest.h1 >> 32) * self.blocks) >> 32 } else { fastrange(digest.h1, self.blocks) }
+        fastrange(digest.h1 & self.chooser, self.blocks)
     }
 
-    /// Eight words of 32 bits, for which there is vector code.
+    /// The block of a digest and the word of hash that its bits in it follow from.
     #[inline(always)]
-    fn is_vector(&self) -> bool {
-        self.lanes == 8 && self.lane_bits == 32
+    fn place(&self, digest: Digest) -> (usize, u32) {
+        (self.block(digest) as usize, digest.h1 as u32)
+    }
+
+    /// The places of up to [`BATCH`] keys, their blocks on the way to the cache.
+    #[inline(always)]
+    fn places<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K]) -> [(usize, u32); BATCH] {
+        let mut places = [(0, 0); BATCH];
+        let blocks: &[split_block::Block] = words.as_chunks().0;
+        for (place, key) in places.iter_mut().zip(keys) {
+            *place = self.place(key.digest(hashing));
+            if words.len() > CACHED_WORDS {
+                prefetch(blocks, place.0);
+            }
+        }
+        places
     }
 }
 
@@ -157,9 +178,12 @@ impl Layout for Split {
         }
         let lane_bits = if config.choice("word") == "64" { 64 } else { 32 };
         let parquet = config.choice("mode") == "parquet";
-        let mut layout = Split { blocks: 1, lanes, lane_bits, parquet };
+        let chooser = if parquet { u64::MAX << 32 } else { u64::MAX };
+        let vector = lanes == 8 && lane_bits == 32;
+        let instructions = split_block::Instructions::detected();
+        let mut layout = Split { blocks: 1, lanes, lane_bits, parquet, chooser, vector, instructions };
         if parquet {
-            if !layout.is_vector() {
+            if !layout.vector {
                 return Err(Error::parameter("mode", "free unless blocks are 8 words of 32 bits", "parquet"));
             }
             let hashing = config.hashing();
@@ -216,7 +240,7 @@ impl Layout for Split {
     #[inline(always)]
     fn masks(&self, digest: Digest, mut visit: impl FnMut(usize, u64)) {
         let start = (self.block(digest) * self.block_bits() / 64) as usize;
-        if self.is_vector() {
+        if self.vector {
             split_block::mask(digest.h1 as u32).into_iter().enumerate().for_each(|(i, mask)| visit(start + i, mask));
             return;
         }
@@ -232,20 +256,20 @@ impl Layout for Split {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if self.is_vector() {
-            let block = words.as_chunks().0.get(self.block(digest) as usize);
-            return block.is_some_and(|block| split_block::test(block, digest.h1 as u32));
+        if self.vector {
+            let (at, x) = self.place(digest);
+            return split_block::test(self.instructions, words.as_chunks().0, at, x);
         }
-        test_each(self, words, digest)
+        test_lanes(*self, words, digest)
     }
 
     #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        if self.is_vector() {
-            let block = words.as_chunks_mut().0.get_mut(self.block(digest) as usize);
-            return block.is_some_and(|block| split_block::set(block, digest.h1 as u32));
+        if self.vector {
+            let (at, x) = self.place(digest);
+            return split_block::set(self.instructions, words.as_chunks_mut().0, at, x);
         }
-        set_each(self, words, digest)
+        set_lanes(*self, words, digest)
     }
 
     #[inline(always)]
@@ -253,21 +277,36 @@ impl Layout for Split {
         prefetch(words, (self.block(digest) * self.block_bits() / 64) as usize);
     }
 
-    fn test_batch(&self, words: &[u64], digests: &[Digest], answers: &mut [bool]) {
-        if !self.is_vector() {
-            digests.iter().zip(answers).for_each(|(digest, answer)| *answer = self.test(words, *digest));
+    fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
+        if !self.vector {
+            keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.test(words, key.digest(hashing)));
             return;
         }
-        let place = |digest: &Digest| (self.block(*digest) as usize, digest.h1 as u32);
-        split_block::test_batch(words.as_chunks().0, digests.iter().map(place), answers);
+        let count = keys.len().min(answers.len());
+        let (blocks, keys, answers) = (words.as_chunks().0, &keys[..count], &mut answers[..count]);
+        if split_block::INLINED && words.len() <= CACHED_WORDS {
+            return split_block::test_batch(blocks, |i| self.place(keys[i].digest(hashing)), answers);
+        }
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            let places = self.places(words, hashing, keys);
+            split_block::test_batch(blocks, |i| places[i % BATCH], answers);
+        }
     }
 
-    fn set_batch(&self, words: &mut [u64], digests: &[Digest]) -> u64 {
-        if !self.is_vector() {
-            return digests.iter().map(|digest| u64::from(self.set(words, *digest))).sum();
+    fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
+        if !self.vector {
+            return keys.iter().map(|key| u64::from(self.set(words, key.digest(hashing)))).sum();
         }
-        let place = |digest: &Digest| (self.block(*digest) as usize, digest.h1 as u32);
-        split_block::set_batch(words.as_chunks_mut().0, digests.iter().map(place))
+        if split_block::INLINED && words.len() <= CACHED_WORDS {
+            let place = |i: usize| self.place(keys[i].digest(hashing));
+            return split_block::set_batch(words.as_chunks_mut().0, place, keys.len());
+        }
+        let mut fresh = 0;
+        for keys in keys.chunks(BATCH) {
+            let places = self.places(words, hashing, keys);
+            fresh += split_block::set_batch(words.as_chunks_mut().0, |i| places[i % BATCH], keys.len());
+        }
+        fresh
     }
 
     fn expected_rate(&self, items: u64) -> f64 {
@@ -303,6 +342,21 @@ impl Layout for Split {
         let block = self.block_bits();
         position / block / 2 * block + position % block
     }
+}
+
+/// Blocks without vector code. By value, so that a loop over keys may keep the filter in registers: no call knows where it
+/// lies.
+#[cold]
+#[inline(never)]
+fn test_lanes(layout: Split, words: &[u64], digest: Digest) -> bool {
+    test_each(&layout, words, digest)
+}
+
+/// As [`test_lanes`].
+#[cold]
+#[inline(never)]
+fn set_lanes(layout: Split, words: &mut [u64], digest: Digest) -> bool {
+    set_each(&layout, words, digest)
 }
 
 impl UltraFastBloom {

@@ -383,7 +383,30 @@ pub struct Hashing {
     id: HashId,
     /// The seed, or for a keyed function the check value of the secret.
     seed: u64,
+    /// What XXH3 makes of the seed for keys of eight bytes.
+    word_flip: u64,
     keyed: Option<Box<(Secret, Subkeys)>>,
+}
+
+/// XXH3 of eight bytes, as its specification has it for 4 to 8 bytes: the seed with its low half reversed added on top is
+/// taken from a constant of the secret, and the sum is mixed with the halves of the key exchanged.
+mod xxh3_word {
+    pub(super) fn flip(seed: u64) -> u64 {
+        let seed = seed ^ u64::from((seed as u32).swap_bytes()) << 32;
+        // Bytes 8 to 16 and 16 to 24 of the default secret, exclusive or.
+        0xC73A_B174_C5EC_D5A2_u64.wrapping_sub(seed)
+    }
+
+    #[inline(always)]
+    pub(super) fn hash(word: u64, flip: u64) -> u64 {
+        const PRIME: u64 = 0x9FB2_1C65_1E98_DF25;
+        let mut x = word.rotate_left(32) ^ flip;
+        x ^= x.rotate_left(49) ^ x.rotate_left(24);
+        x = x.wrapping_mul(PRIME);
+        x ^= (x >> 35).wrapping_add(8);
+        x = x.wrapping_mul(PRIME);
+        x ^ x >> 28
+    }
 }
 
 impl fmt::Debug for Hashing {
@@ -411,6 +434,10 @@ impl PartialEq for Hashing {
 }
 
 impl Hashing {
+    fn with(id: HashId, seed: u64, keyed: Option<Box<(Secret, Subkeys)>>) -> Self {
+        Hashing { id, seed, word_flip: xxh3_word::flip(seed), keyed }
+    }
+
     /// The default digest with a public seed: for keys that no adversary chooses.
     ///
     /// ```
@@ -420,7 +447,7 @@ impl Hashing {
     /// ```
     #[must_use]
     pub fn seeded(seed: u64) -> Self {
-        Hashing { id: HashId::Xxh3, seed, keyed: None }
+        Self::with(HashId::Xxh3, seed, None)
     }
 
     /// The 128-bit digest with a public seed: for very many keys or very low rates.
@@ -433,13 +460,13 @@ impl Hashing {
     /// ```
     #[must_use]
     pub fn seeded_wide(seed: u64) -> Self {
-        Hashing { id: HashId::Xxh3Wide, seed, keyed: None }
+        Self::with(HashId::Xxh3Wide, seed, None)
     }
 
     /// XXH64 with seed 0, the hash of Parquet's filters.
     #[must_use]
     pub(crate) fn xxh64() -> Self {
-        Hashing { id: HashId::Xxh64, seed: 0, keyed: None }
+        Self::with(HashId::Xxh64, 0, None)
     }
 
     /// SipHash-2-4 (BLAKE3 for long keys) under a secret.
@@ -476,13 +503,13 @@ impl Hashing {
     fn with_secret(id: HashId, secret: Secret) -> Self {
         let seed = secret.check_value();
         let subkeys = Subkeys { sip: [0; 16], blake: [0; 32] };
-        Hashing { id, seed, keyed: Some(Box::new((secret, subkeys))) }.bind("")
+        Self::with(id, seed, Some(Box::new((secret, subkeys)))).bind("")
     }
 
     /// The hashing that a frame names. A keyed frame needs the secret whose check value it carries.
     pub(crate) fn from_frame(id: HashId, seed: u64, secret: Option<&Secret>) -> Result<Self> {
         if !id.is_keyed() {
-            return Ok(Hashing { id, seed, keyed: None });
+            return Ok(Self::with(id, seed, None));
         }
         let secret = secret
             .ok_or_else(|| Error::Secret { what: format!("give the secret whose check value is {seed:#018x}") })?;
@@ -497,7 +524,7 @@ impl Hashing {
     /// The hashing of a keyed frame whose secret is not at hand. It may be looked at, but must not be asked for a
     /// digest; the dynamic handle sees to that.
     pub(crate) fn locked(id: HashId, seed: u64) -> Self {
-        Hashing { id, seed, keyed: None }
+        Self::with(id, seed, None)
     }
 
     /// Separates domains: the same secret in a filter of another kind or shape gives unrelated digests. A public seed
@@ -564,33 +591,53 @@ impl Hashing {
     #[must_use]
     #[inline(always)]
     pub fn digest(&self, key: &[u8]) -> Digest {
-        // Inlined, so that a key of constant length (every integer) is hashed without a look at its length.
+        // Inlined, so that a key of constant length is hashed without a look at its length.
         if self.id == HashId::Xxh3 {
             return Digest::from_word(xxhash_rust::xxh3::xxh3_64_with_seed(key, self.seed));
         }
-        self.slower_digest(key)
+        slower_digest(self.id, self.seed, self.keyed.as_deref(), key)
     }
 
-    #[inline(never)]
-    fn slower_digest(&self, key: &[u8]) -> Digest {
-        match self.id {
-            HashId::Xxh3Wide => return split(xxhash_rust::xxh3::xxh3_128_with_seed(key, self.seed)),
-            HashId::Xxh64 => return Digest::from_word(xxhash_rust::xxh64::xxh64(key, self.seed)),
-            _ => {}
+    /// The digest of a number, which is that of its eight little-endian bytes.
+    ///
+    /// ```
+    /// use bouquet::hash::Hashing;
+    /// let hashing = Hashing::seeded(7);
+    /// assert_eq!(hashing.digest_word(5), hashing.digest(&5u64.to_le_bytes()));
+    /// ```
+    #[must_use]
+    #[inline(always)]
+    pub fn digest_word(&self, word: u64) -> Digest {
+        if self.id == HashId::Xxh3 {
+            return Digest::from_word(xxh3_word::hash(word, self.word_flip));
         }
-        // A locked filter has no subkeys; its digests are never asked for (see `locked`).
-        let Some((_, subkeys)) = self.keyed.as_deref() else { return Digest { h1: 0, h2: 0 } };
-        if self.id == HashId::SipHash && key.len() <= SIPHASH_LONGEST_KEY {
-            let mut sip = SipHasher24::new_with_key(&subkeys.sip);
-            sip.write(key);
-            let out = sip.finish128();
-            return Digest { h1: out.h1, h2: out.h2 };
-        }
-        let hash = blake3::keyed_hash(&subkeys.blake, key);
-        let mut low = [0; 16];
-        low.copy_from_slice(&hash.as_bytes()[..16]);
-        split(u128::from_le_bytes(low))
+        slower_digest(self.id, self.seed, self.keyed.as_deref(), &word.to_le_bytes())
     }
+}
+
+/// The digests that are not inlined. It takes the parts of a [`Hashing`] and no reference to it: a loop that calls it now and
+/// then may keep everything else of the filter in registers, because nothing that it calls can change the filter.
+#[cold]
+#[inline(never)]
+fn slower_digest(id: HashId, seed: u64, keyed: Option<&(Secret, Subkeys)>, key: &[u8]) -> Digest {
+    match id {
+        HashId::Xxh3 => return Digest::from_word(xxhash_rust::xxh3::xxh3_64_with_seed(key, seed)),
+        HashId::Xxh3Wide => return split(xxhash_rust::xxh3::xxh3_128_with_seed(key, seed)),
+        HashId::Xxh64 => return Digest::from_word(xxhash_rust::xxh64::xxh64(key, seed)),
+        HashId::SipHash | HashId::Blake3 => {}
+    }
+    // A locked filter has no subkeys; its digests are never asked for (see `locked`).
+    let Some((_, subkeys)) = keyed else { return Digest { h1: 0, h2: 0 } };
+    if id == HashId::SipHash && key.len() <= SIPHASH_LONGEST_KEY {
+        let mut sip = SipHasher24::new_with_key(&subkeys.sip);
+        sip.write(key);
+        let out = sip.finish128();
+        return Digest { h1: out.h1, h2: out.h2 };
+    }
+    let hash = blake3::keyed_hash(&subkeys.blake, key);
+    let mut low = [0; 16];
+    low.copy_from_slice(&hash.as_bytes()[..16]);
+    split(u128::from_le_bytes(low))
 }
 
 #[inline]
@@ -601,6 +648,27 @@ fn split(x: u128) -> Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_and_its_bytes_have_one_digest_under_every_function() {
+        let mut random = SplitMix::new(8);
+        let secret = Secret::new(&[7; 16]).unwrap();
+        for _ in 0..10_000 {
+            let (word, seed) = (random.next_u64(), random.next_u64());
+            let direct = xxhash_rust::xxh3::xxh3_64_with_seed(&word.to_le_bytes(), seed);
+            assert_eq!(Hashing::seeded(seed).digest_word(word).h1, direct);
+        }
+        for hashing in [
+            Hashing::seeded(3),
+            Hashing::seeded_wide(3),
+            Hashing::xxh64(),
+            Hashing::keyed(secret.clone()),
+            Hashing::keyed_high(secret),
+        ] {
+            let word = random.next_u64();
+            assert_eq!(hashing.digest_word(word), hashing.digest(&word.to_le_bytes()), "{hashing:?}");
+        }
+    }
 
     #[test]
     fn siphash_matches_its_published_vector() {

@@ -1,11 +1,9 @@
 //! Bit filters that threads share.
 
-use std::sync::atomic::AtomicU64;
-
 use crate::core::blocked::Blocked;
 use crate::core::standard::Flat;
 use crate::core::ultra_fast::Split;
-use crate::core::{BitFilter, Blocks, CACHED_BITS, Layout};
+use crate::core::{BitFilter, Blocks, Layout, digests};
 use crate::error::Result;
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key};
@@ -166,18 +164,22 @@ impl<L: Layout> SharedBitFilter<L> {
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.items.add(1);
         let words = self.words.as_slice();
-        match self.layout.digest(&self.hashing, key) {
-            Some(digest) => set(&self.layout, words, digest),
-            None => {
-                let mut fresh = false;
-                self.positions(key, |position| {
-                    let bit = 1 << (position % 64);
-                    fresh |= words.get((position / 64) as usize).is_some_and(|word| set_bits(word, bit));
-                    true
-                });
-                fresh
-            }
+        if self.layout.needs_key() {
+            return self.insert_by_key(key);
         }
+        set(&self.layout, words, key.digest(&self.hashing))
+    }
+
+    #[cold]
+    fn insert_by_key<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let words = self.words.as_slice();
+        let mut fresh = false;
+        self.positions(key, |position| {
+            let bit = 1 << (position % 64);
+            fresh |= words.get((position / 64) as usize).is_some_and(|word| set_bits(word, bit));
+            true
+        });
+        fresh
     }
 
     /// Whether the key may be in the set; `false` is certain: no insertion of it happened before.
@@ -193,17 +195,21 @@ impl<L: Layout> SharedBitFilter<L> {
     #[must_use]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let words = self.words.as_slice();
-        match self.layout.digest(&self.hashing, key) {
-            Some(digest) => test(&self.layout, words, digest),
-            None => self.positions(key, |position| {
-                words
-                    .get((position / 64) as usize)
-                    .is_some_and(|word| AtomicWord::load(word) >> (position % 64) & 1 == 1)
-            }),
+        if self.layout.needs_key() {
+            return self.contains_by_key(key);
         }
+        test(&self.layout, words, key.digest(&self.hashing))
     }
 
-    /// The positions of a key whose scheme has no digest.
+    #[cold]
+    fn contains_by_key<K: Key + ?Sized>(&self, key: &K) -> bool {
+        let words = self.words.as_slice();
+        self.positions(key, |position| {
+            words.get((position / 64) as usize).is_some_and(|word| AtomicWord::load(word) >> (position % 64) & 1 == 1)
+        })
+    }
+
+    /// The positions of a key for a layout that needs it.
     fn positions<K: Key + ?Sized>(&self, key: &K, visit: impl FnMut(u64) -> bool) -> bool {
         key.with_bytes(|key| self.layout.all_of_key(&self.hashing, key, visit))
     }
@@ -218,17 +224,16 @@ impl<L: Layout> SharedBitFilter<L> {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn insert_batch<K: Key>(&self, keys: &[K]) -> u64 {
+        if self.layout.needs_key() {
+            return keys.iter().map(|key| u64::from(self.insert(key))).sum();
+        }
+        self.items.add(keys.len() as u64);
         let words = self.words.as_slice();
         let mut fresh = 0;
         for keys in keys.chunks(BATCH) {
-            match self.digests(words, keys) {
-                Some(digests) => {
-                    self.items.add(keys.len() as u64);
-                    let digests = digests.iter().take(keys.len());
-                    fresh += digests.map(|digest| u64::from(set(&self.layout, words, *digest))).sum::<u64>();
-                }
-                None => fresh += keys.iter().map(|key| u64::from(self.insert(key))).sum::<u64>(),
-            }
+            let digests = digests(&self.layout, words, &self.hashing, keys);
+            fresh +=
+                digests[..keys.len()].iter().map(|digest| u64::from(set(&self.layout, words, *digest))).sum::<u64>();
         }
         fresh
     }
@@ -246,31 +251,17 @@ impl<L: Layout> SharedBitFilter<L> {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
+        if self.layout.needs_key() {
+            keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key));
+            return;
+        }
         let words = self.words.as_slice();
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            match self.digests(words, keys) {
-                Some(digests) => {
-                    for (digest, answer) in digests.iter().zip(answers).take(keys.len()) {
-                        *answer = test(&self.layout, words, *digest);
-                    }
-                }
-                None => keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key)),
+            for (digest, answer) in digests(&self.layout, words, &self.hashing, keys)[..keys.len()].iter().zip(answers)
+            {
+                *answer = test(&self.layout, words, *digest);
             }
         }
-    }
-
-    /// Hashes a batch and, when the filter is larger than the cache, asks the memory for the words of every key before
-    /// the first is looked at. `None` when the scheme has no digests.
-    #[inline]
-    fn digests<K: Key>(&self, words: &[AtomicU64], keys: &[K]) -> Option<[Digest; BATCH]> {
-        let mut digests = [Digest { h1: 0, h2: 0 }; BATCH];
-        for (digest, key) in digests.iter_mut().zip(keys) {
-            *digest = self.layout.digest(&self.hashing, key)?;
-        }
-        if self.layout.bits() > CACHED_BITS {
-            digests.iter().take(keys.len()).for_each(|digest| self.layout.prefetch(words, *digest));
-        }
-        Some(digests)
     }
 
     /// Insertions so far, duplicates included; exact for those that happened before.

@@ -1,12 +1,17 @@
 //! Bits at the positions of the default scheme, anywhere in a vector of words: enhanced double hashing with fastrange
 //! (see [`probes`](crate::hash::probes), whose positions these are), without a bounds check per position.
+//!
+//! Loops over the positions of a key are unrolled for every usual k: one jump per key instead of a branch per position.
 
 use super::prefetch;
 use crate::hash::{Digest, GOLDEN, fastrange};
 
 /// Positions that are tested before the answer is looked at. Looking after each costs a mispredicted branch per absent key,
 /// looking only at the end costs memory accesses that the first zero makes needless.
-const GROUP: u32 = 3;
+const HEAD: u32 = 4;
+
+/// The k of a rate of 1 %, for which all of the test is inlined.
+const USUAL: u32 = 7;
 
 /// The recurrence of the default scheme.
 #[derive(Clone, Copy)]
@@ -30,6 +35,34 @@ impl Walk {
         self.z = self.z.wrapping_add(GOLDEN);
         position
     }
+
+    /// The walk after FROM positions, in closed form: x has h1 + i h2 + u (i³-i)/6.
+    #[inline(always)]
+    fn after<const FROM: u64>(digest: Digest) -> Self {
+        let (pairs, triples) = const { (FROM * (FROM + 1) / 2, FROM * FROM.saturating_sub(1) * (FROM + 1) / 6) };
+        Walk {
+            x: digest.h1.wrapping_add(digest.h2.wrapping_mul(FROM)).wrapping_add(GOLDEN.wrapping_mul(triples)),
+            y: digest.h2.wrapping_add(GOLDEN.wrapping_mul(pairs)),
+            z: GOLDEN.wrapping_mul(FROM + 1),
+        }
+    }
+
+    /// Whether the next K bits are all one.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one.
+    #[inline(always)]
+    unsafe fn all<const K: u32>(&mut self, words: &[u64], m: u64) -> bool {
+        let mut ones = 0;
+        for _ in 0..K {
+            let position = self.next(m);
+            // SAFETY: fastrange gives a position below m, and the words have m bits.
+            let word = unsafe { *words.get_unchecked((position / 64) as usize) };
+            ones += word >> (position % 64) & 1;
+        }
+        ones == u64::from(K)
+    }
 }
 
 /// Whether there are m bits, at least one, in the words: what makes the unchecked accesses below sound, since a position is
@@ -39,71 +72,181 @@ fn holds(words: &[u64], m: u64) -> bool {
     m != 0 && m.div_ceil(64) <= words.len() as u64
 }
 
+/// Calls a function with the constant that equals k, up to 16, or else with a loop's worth of them.
+macro_rules! unrolled {
+    ($k:expr, $each:ident $(, $arg:expr)*) => {
+        match $k {
+            0 => $each::<0>($($arg),*),
+            1 => $each::<1>($($arg),*),
+            2 => $each::<2>($($arg),*),
+            3 => $each::<3>($($arg),*),
+            4 => $each::<4>($($arg),*),
+            5 => $each::<5>($($arg),*),
+            6 => $each::<6>($($arg),*),
+            7 => $each::<7>($($arg),*),
+            8 => $each::<8>($($arg),*),
+            9 => $each::<9>($($arg),*),
+            10 => $each::<10>($($arg),*),
+            11 => $each::<11>($($arg),*),
+            12 => $each::<12>($($arg),*),
+            13 => $each::<13>($($arg),*),
+            14 => $each::<14>($($arg),*),
+            15 => $each::<15>($($arg),*),
+            _ => $each::<16>($($arg),*),
+        }
+    };
+}
+
 /// Whether the k bits of a digest are all one; false when the words do not have m bits.
 #[inline(always)]
 pub(crate) fn test(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
     if !holds(words, m) {
         return false;
     }
-    let mut walk = Walk::new(digest);
-    let mut bit = || {
-        let position = walk.next(m);
-        // SAFETY: fastrange gives a position below m, and `holds` has shown that there are words for m bits.
-        let word = unsafe { *words.get_unchecked((position / 64) as usize) };
-        word >> (position % 64)
-    };
-    for _ in 0..k / GROUP {
-        if (0..GROUP).fold(1, |all, _| all & bit()) & 1 == 0 {
+    // SAFETY: `holds` has shown that the words have m bits.
+    unsafe {
+        if k == USUAL {
+            let mut walk = Walk::new(digest);
+            return walk.all::<HEAD>(words, m) && walk.all::<{ USUAL - HEAD }>(words, m);
+        }
+        if k <= HEAD {
+            return rest::<0>(words, m, k, digest);
+        }
+        Walk::new(digest).all::<HEAD>(words, m) && rest::<{ HEAD as u64 }>(words, m, k - HEAD, digest)
+    }
+}
+
+/// Whether the k bits of a digest after the first FROM are all one. Not inlined: absent keys hardly come here.
+///
+/// # Safety
+///
+/// The words have m bits, at least one.
+#[inline(never)]
+unsafe fn rest<const FROM: u64>(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
+    #[inline(always)]
+    fn of<const K: u32>(words: &[u64], m: u64, walk: &mut Walk) -> bool {
+        // SAFETY: the caller of `rest` has seen to it.
+        unsafe { walk.all::<K>(words, m) }
+    }
+    let (mut walk, mut left) = (Walk::after::<FROM>(digest), k);
+    while left > 16 {
+        if !of::<16>(words, m, &mut walk) {
             return false;
         }
+        left -= 16;
     }
-    (0..k % GROUP).fold(1, |all, _| all & bit()) & 1 == 1
+    unrolled!(left, of, words, m, &mut walk)
 }
 
 /// Sets the k bits of a digest and says whether one was new; nothing when the words do not have m bits.
-#[inline(always)]
+#[inline]
 pub(crate) fn set(words: &mut [u64], m: u64, k: u32, digest: Digest) -> bool {
+    #[inline(always)]
+    fn of<const K: u32>(words: &mut [u64], m: u64, walk: &mut Walk) -> u64 {
+        let mut fresh = 0;
+        for _ in 0..K {
+            let position = walk.next(m);
+            let bit = 1 << (position % 64);
+            // SAFETY: fastrange gives a position below m, and `holds` has shown that there are words for m bits.
+            let word = unsafe { words.get_unchecked_mut((position / 64) as usize) };
+            fresh |= bit & !*word;
+            *word |= bit;
+        }
+        fresh
+    }
     if !holds(words, m) {
         return false;
     }
-    let mut walk = Walk::new(digest);
-    let mut fresh = 0;
-    for _ in 0..k {
-        let position = walk.next(m);
-        let bit = 1 << (position % 64);
-        // SAFETY: fastrange gives a position below m, and `holds` has shown that there are words for m bits.
-        let word = unsafe { words.get_unchecked_mut((position / 64) as usize) };
-        fresh |= bit & !*word;
-        *word |= bit;
+    let (mut walk, mut left, mut fresh) = (Walk::new(digest), k, 0);
+    while left > 16 {
+        fresh |= of::<16>(words, m, &mut walk);
+        left -= 16;
     }
-    fresh != 0
+    (fresh | unrolled!(left, of, words, m, &mut walk)) != 0
 }
 
-/// The answers of up to `N` digests, position after position for all that are still in question, each position asked of
-/// the memory one round ahead. An absent key drops out at its first zero without a branch.
-pub(crate) fn test_batch<const N: usize>(words: &[u64], m: u64, k: u32, digests: &[Digest], answers: &mut [bool]) {
-    let mut walks = [(Walk { x: 0, y: 0, z: 0 }, 0); N];
-    let mut left = digests.len().min(answers.len()).min(N);
-    for (i, (digest, answer)) in digests.iter().zip(answers.iter_mut()).take(N).enumerate() {
-        walks[i] = (Walk::new(*digest), i);
-        prefetch(words, (fastrange(digest.h1, m) / 64) as usize);
-        *answer = false;
+/// The answers of up to `N` digests (at most 255). An absent key drops out at its first zero without a branch: in each of two
+/// rounds one position of every key that is left is looked at, and the numbers of those that pass are written side by
+/// side. A key that outlasts them is most likely present, and all of the rest is looked at. When `ahead`, the memory is
+/// asked for what a round needs before the first is looked at; for the first positions the caller has done it.
+#[inline]
+pub(crate) fn test_batch<const N: usize>(
+    words: &[u64],
+    m: u64,
+    k: u32,
+    digests: &[Digest],
+    answers: &mut [bool],
+    ahead: bool,
+) {
+    let count = digests.len().min(answers.len()).min(N);
+    let (Some(digests), Some(answers)) = (digests.get(..count), answers.get_mut(..count)) else { return };
+    answers.fill(false);
+    if !holds(words, m) {
+        return;
     }
-    for _ in 0..k {
-        let mut kept = 0;
-        for i in 0..left {
-            let (mut walk, key) = walks[i];
-            let position = walk.next(m);
-            prefetch(words, (fastrange(walk.x, m) / 64) as usize);
-            let bit = words.get((position / 64) as usize).map_or(0, |word| word >> (position % 64) & 1);
-            // What fails is overwritten by the next that does not.
-            walks[kept] = (walk, key);
-            kept += bit as usize;
+    let (mut first, mut second) = ([0; N], [0; N]);
+    // SAFETY: `holds` has shown that the words have m bits.
+    unsafe {
+        if k <= 2 {
+            for (digest, answer) in digests.iter().zip(answers) {
+                *answer = rest::<0>(words, m, k, *digest);
+            }
+            return;
         }
-        left = kept;
+        let left = round::<0>(words, m, digests, 0..count as u8, &mut first);
+        if ahead {
+            for key in &first[..left] {
+                let mut walk = Walk::after::<1>(digests[usize::from(*key)]);
+                (1..k).for_each(|_| prefetch(words, (walk.next(m) / 64) as usize));
+            }
+        }
+        let left = round::<1>(words, m, digests, first[..left].iter().copied(), &mut second);
+        unrolled!((k - 2).min(16), finish, words, m, k, digests, &second[..left], answers);
     }
-    for (_, key) in &walks[..left] {
-        answers[*key] = true;
+}
+
+/// Looks at the position of number R of these keys, writes the numbers of those whose bit is one side by side and says how many
+/// they are.
+///
+/// # Safety
+///
+/// The words have m bits, at least one.
+#[inline(always)]
+unsafe fn round<const R: u64>(
+    words: &[u64],
+    m: u64,
+    digests: &[Digest],
+    keys: impl Iterator<Item = u8>,
+    // Another place than the keys come from: a load that may have to wait for a store costs more than the store.
+    passed: &mut [u8],
+) -> usize {
+    let mut count = 0;
+    for key in keys {
+        let position = Walk::after::<R>(digests[usize::from(key)]).next(m);
+        // SAFETY: fastrange gives a position below m, and the words have m bits.
+        let word = unsafe { *words.get_unchecked((position / 64) as usize) };
+        // What fails is overwritten by the next that does not.
+        passed[count] = key;
+        count += (word >> (position % 64) & 1) as usize;
+    }
+    count
+}
+
+/// Answers for these keys, whose first two bits are one; K is the number of the others, or 16 of them.
+///
+/// # Safety
+///
+/// The words have m bits, at least one.
+#[inline(never)]
+unsafe fn finish<const K: u32>(words: &[u64], m: u64, k: u32, digests: &[Digest], keys: &[u8], answers: &mut [bool]) {
+    for key in keys {
+        let key = usize::from(*key);
+        // SAFETY: the caller has seen to it.
+        answers[key] = unsafe { Walk::after::<2>(digests[key]).all::<K>(words, m) };
+        if K == 16 && k > 18 {
+            // SAFETY: the caller has seen to it.
+            answers[key] &= unsafe { rest::<18>(words, m, k - 18, digests[key]) };
+        }
     }
 }
 
@@ -116,7 +259,7 @@ mod tests {
     fn bits_are_those_of_the_default_scheme() {
         let mut random = SplitMix::new(3);
         for m in [1, 2, 63, 64, 65, 1000, 100_003] {
-            for k in [1, 2, 3, 4, 7, 10, 64] {
+            for k in [1, 2, 3, 4, 5, 7, 10, 16, 17, 20, 21, 37, 64] {
                 let mut words = vec![0u64; (m as usize).div_ceil(64)];
                 let mut model = vec![0u64; words.len()];
                 for _ in 0..200 {
@@ -126,7 +269,7 @@ mod tests {
                     let expected = has(&model);
                     assert_eq!(test(&words, m, k, digest), expected);
                     let mut answer = [!expected];
-                    test_batch::<4>(&words, m, k, &[digest], &mut answer);
+                    test_batch::<4>(&words, m, k, &[digest], &mut answer, random.below(2) == 0);
                     assert_eq!(answer, [expected]);
                     if random.below(3) == 0 {
                         assert_eq!(set(&mut words, m, k, digest), !expected);

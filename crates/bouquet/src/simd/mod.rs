@@ -3,6 +3,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod flat;
+pub(crate) mod memory;
 pub(crate) mod split_block;
 
 use std::fs::File;

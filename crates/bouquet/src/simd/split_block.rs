@@ -11,6 +11,25 @@ pub(crate) const SALT: [u32; 8] =
 /// Eight lanes, two to a word, the even lane in the low half.
 pub(crate) type Block = [u64; 4];
 
+/// What single calls are made with: chosen once, when a filter is made, and looked at with each call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Instructions {
+    /// Only [`detected`](Instructions::detected) makes it true: the machine has AVX2.
+    avx2: bool,
+}
+
+impl Instructions {
+    pub(crate) fn detected() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        return Instructions { avx2: is_x86_feature_detected!("avx2") };
+        #[cfg(not(target_arch = "x86_64"))]
+        return Instructions { avx2: false };
+    }
+}
+
+/// Whether the vector code of this build is inlined, so that hashing and testing make one loop without calls.
+pub(crate) const INLINED: bool = cfg!(any(not(target_arch = "x86_64"), target_feature = "avx2"));
+
 /// Plain Rust: what the others must equal. Machines with vector code use it in tests only.
 #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
 pub(crate) mod scalar {
@@ -185,68 +204,122 @@ pub(crate) fn mask(x: u32) -> Block {
     return scalar::mask(x);
 }
 
-/// Whether the block has all bits of the key, by what the build allows.
+/// Whether the block of this number has all bits of the key; false beyond the end. Inlined where the build's own target
+/// features allow the vector code, else one call to it where the machine has it: that is dearer than inlined AVX2, but
+/// cheaper than SSE2, whose multiplications and shifts take four times the instructions.
 #[inline(always)]
-pub(crate) fn test(block: &Block, x: u32) -> bool {
+pub(crate) fn test(instructions: Instructions, blocks: &[Block], at: usize, x: u32) -> bool {
+    let _ = instructions;
     #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
     // SAFETY: the build demands AVX2.
-    return unsafe { avx2::test(block, x) };
+    return blocks.get(at).is_some_and(|block| unsafe { avx2::test(block, x) });
     #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-    return sse2::test(block, x);
+    {
+        #[inline(never)]
+        #[target_feature(enable = "avx2")]
+        fn with_avx2(blocks: &[Block], at: usize, x: u32) -> bool {
+            blocks.get(at).is_some_and(|block| avx2::test(block, x))
+        }
+        if instructions.avx2 {
+            // SAFETY: the machine has AVX2, as whoever made the value found.
+            return unsafe { with_avx2(blocks, at, x) };
+        }
+        sse2_test(blocks, at, x)
+    }
     #[cfg(not(target_arch = "x86_64"))]
-    return scalar::test(block, x);
+    return blocks.get(at).is_some_and(|block| scalar::test(block, x));
 }
 
-/// Sets the bits of the key and says whether one was new, by what the build allows.
+/// Sets the bits of the key in the block of this number and says whether one was new; nothing beyond the end. Inlined or
+/// called as [`test`] is.
 #[inline(always)]
-pub(crate) fn set(block: &mut Block, x: u32) -> bool {
+pub(crate) fn set(instructions: Instructions, blocks: &mut [Block], at: usize, x: u32) -> bool {
+    let _ = instructions;
     #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
     // SAFETY: the build demands AVX2.
-    return unsafe { avx2::set(block, x) };
+    return blocks.get_mut(at).is_some_and(|block| unsafe { avx2::set(block, x) });
     #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-    return sse2::set(block, x);
+    {
+        #[inline(never)]
+        #[target_feature(enable = "avx2")]
+        fn with_avx2(blocks: &mut [Block], at: usize, x: u32) -> bool {
+            blocks.get_mut(at).is_some_and(|block| avx2::set(block, x))
+        }
+        if instructions.avx2 {
+            // SAFETY: the machine has AVX2, as whoever made the value found.
+            return unsafe { with_avx2(blocks, at, x) };
+        }
+        sse2_set(blocks, at, x)
+    }
     #[cfg(not(target_arch = "x86_64"))]
-    return scalar::set(block, x);
+    return blocks.get_mut(at).is_some_and(|block| scalar::set(block, x));
 }
 
-/// Tests a batch of (block number, hash word) pairs with the best instructions of the machine; a block number beyond the end
-/// answers false.
-#[inline]
-pub(crate) fn test_batch(blocks: &[Block], keys: impl Iterator<Item = (usize, u32)>, answers: &mut [bool]) {
+/// SSE2, out of line: what is left for machines without AVX2.
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+#[inline(never)]
+fn sse2_test(blocks: &[Block], at: usize, x: u32) -> bool {
+    blocks.get(at).is_some_and(|block| sse2::test(block, x))
+}
+
+/// As [`sse2_test`].
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+#[inline(never)]
+fn sse2_set(blocks: &mut [Block], at: usize, x: u32) -> bool {
+    blocks.get_mut(at).is_some_and(|block| sse2::set(block, x))
+}
+
+/// Tests keys with the best instructions of the machine: `place(i)` gives the block number and the hash word that
+/// `answers[i]` is for. A block number beyond the end answers false.
+#[inline(always)]
+pub(crate) fn test_batch(blocks: &[Block], place: impl Fn(usize) -> (usize, u32), answers: &mut [bool]) {
     #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
     {
         #[target_feature(enable = "avx2")]
-        fn with_avx2(blocks: &[Block], keys: impl Iterator<Item = (usize, u32)>, answers: &mut [bool]) {
-            for ((at, x), answer) in keys.zip(answers) {
+        fn with_avx2(blocks: &[Block], place: impl Fn(usize) -> (usize, u32), answers: &mut [bool]) {
+            for (i, answer) in answers.iter_mut().enumerate() {
+                let (at, x) = place(i);
                 *answer = blocks.get(at).is_some_and(|block| avx2::test(block, x));
             }
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the machine has AVX2.
-            return unsafe { with_avx2(blocks, keys, answers) };
+            return unsafe { with_avx2(blocks, place, answers) };
         }
     }
-    for ((at, x), answer) in keys.zip(answers) {
-        *answer = blocks.get(at).is_some_and(|block| test(block, x));
+    let instructions = Instructions::detected();
+    for (i, answer) in answers.iter_mut().enumerate() {
+        let (at, x) = place(i);
+        *answer = test(instructions, blocks, at, x);
     }
 }
 
-/// Sets a batch of (block number, hash word) pairs with the best instructions of the machine and says how many had a new
-/// bit; a block number beyond the end does nothing.
-#[inline]
-pub(crate) fn set_batch(blocks: &mut [Block], keys: impl Iterator<Item = (usize, u32)>) -> u64 {
+/// Sets `count` keys with the best instructions of the machine, as [`test_batch`] tests them, and says how many had a new bit;
+/// a block number beyond the end does nothing.
+#[inline(always)]
+pub(crate) fn set_batch(blocks: &mut [Block], place: impl Fn(usize) -> (usize, u32), count: usize) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
     {
         #[target_feature(enable = "avx2")]
-        fn with_avx2(blocks: &mut [Block], keys: impl Iterator<Item = (usize, u32)>) -> u64 {
-            keys.map(|(at, x)| u64::from(blocks.get_mut(at).is_some_and(|block| avx2::set(block, x)))).sum()
+        fn with_avx2(blocks: &mut [Block], place: impl Fn(usize) -> (usize, u32), count: usize) -> u64 {
+            let mut fresh = 0;
+            for i in 0..count {
+                let (at, x) = place(i);
+                fresh += u64::from(blocks.get_mut(at).is_some_and(|block| avx2::set(block, x)));
+            }
+            fresh
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the machine has AVX2.
-            return unsafe { with_avx2(blocks, keys) };
+            return unsafe { with_avx2(blocks, place, count) };
         }
     }
-    keys.map(|(at, x)| u64::from(blocks.get_mut(at).is_some_and(|block| set(block, x)))).sum()
+    let (instructions, mut fresh) = (Instructions::detected(), 0);
+    for i in 0..count {
+        let (at, x) = place(i);
+        fresh += u64::from(set(instructions, blocks, at, x));
+    }
+    fresh
 }
 
 #[cfg(test)]
@@ -254,11 +327,23 @@ mod tests {
     use super::*;
     use crate::hash::SplitMix;
 
-    type Instructions = (&'static str, fn(&Block, u32) -> bool, fn(&mut Block, u32) -> bool);
+    type Implementation = (&'static str, fn(&Block, u32) -> bool, fn(&mut Block, u32) -> bool);
 
     /// Every implementation that this machine can run.
-    fn available() -> Vec<Instructions> {
-        let mut all: Vec<Instructions> = vec![("scalar", scalar::test, scalar::set), ("built in", test, set)];
+    fn available() -> Vec<Implementation> {
+        let mut all: Vec<Implementation> = vec![
+            ("scalar", scalar::test, scalar::set),
+            (
+                "detected",
+                |b, x| test(Instructions::detected(), &[*b], 0, x),
+                |b, x| set(Instructions::detected(), std::slice::from_mut(b), 0, x),
+            ),
+            (
+                "without AVX2",
+                |b, x| test(Instructions { avx2: false }, &[*b], 0, x),
+                |b, x| set(Instructions { avx2: false }, std::slice::from_mut(b), 0, x),
+            ),
+        ];
         #[cfg(target_arch = "x86_64")]
         {
             all.push(("sse2", sse2::test, sse2::set));

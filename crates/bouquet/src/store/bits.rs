@@ -93,13 +93,13 @@ impl BitStore {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn words(&self) -> &[u64] {
         self.words.as_slice()
     }
 
     /// The words, for operations that keep the bits beyond `len` zero.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         self.words.as_mut_slice()
     }

@@ -8,6 +8,7 @@ use bytemuck::{Pod, Zeroable};
 use memmap2::{Mmap, MmapMut};
 
 use crate::error::{Error, Result};
+use crate::simd::memory::Memory;
 
 pub(crate) const WORDS_PER_LINE: usize = 8;
 
@@ -31,20 +32,11 @@ pub(crate) struct Line(pub(crate) [u64; WORDS_PER_LINE]);
 /// ```
 pub struct Words {
     memory: Memory,
-    len: usize,
-}
-
-enum Memory {
-    Owned(Box<[Line]>),
-    /// The words begin at this byte of the map, a multiple of 8.
-    Mapped(Arc<Mmap>, usize),
-    /// The whole map and nothing else, in one place only: changes go to the file.
-    Writable(WritableMap),
 }
 
 /// Some bytes of a file that is open for writing.
 pub(crate) struct WritableMap {
-    map: MmapMut,
+    pub(crate) map: MmapMut,
     opening: Opening,
     offset: u64,
 }
@@ -83,22 +75,20 @@ impl Words {
         }
         let lines =
             bytemuck::allocation::try_zeroed_slice_box(words.div_ceil(WORDS_PER_LINE)).map_err(|()| too_large())?;
-        Ok(Words { memory: Memory::Owned(lines), len: words })
+        Ok(Self::from_lines(lines, words))
     }
 
     /// The first `len` words of these lines, whose others must be zero.
     pub(crate) fn from_lines(lines: Box<[Line]>, len: usize) -> Self {
         debug_assert!(lines.len() == len.div_ceil(WORDS_PER_LINE));
-        Words { memory: Memory::Owned(lines), len }
+        Words { memory: Memory::owned(lines, len) }
     }
 
     /// The lines and the number of words; mapped words are copied.
-    pub(crate) fn into_lines(mut self) -> (Box<[Line]>, usize) {
-        if self.is_mapped() {
-            self.make_owned();
-        }
-        let Memory::Owned(lines) = self.memory else { unreachable!("made owned above") };
-        (lines, self.len)
+    pub(crate) fn into_lines(self) -> (Box<[Line]>, usize) {
+        let words = if self.is_mapped() { Words { memory: copied_memory(self.memory) } } else { self };
+        let len = words.as_slice().len();
+        (words.memory.into_lines().unwrap_or_default(), len)
     }
 
     /// A copy of these words.
@@ -127,9 +117,8 @@ impl Words {
     /// `len` words of a mapped file from byte `offset` on, read in place. `None` where that is not possible: on a
     /// big-endian machine, at an odd offset or beyond the end of the file.
     pub(crate) fn mapped(map: &Arc<Mmap>, offset: usize, len: usize) -> Option<Self> {
-        let fits = offset.checked_add(len.checked_mul(8)?)? <= map.len();
-        (cfg!(target_endian = "little") && offset.is_multiple_of(8) && fits)
-            .then(|| Words { memory: Memory::Mapped(Arc::clone(map), offset), len })
+        let memory = Memory::mapped(map, offset, len)?;
+        cfg!(target_endian = "little").then_some(Words { memory })
     }
 
     /// `len` words from byte `offset` of a file on, a multiple of 8, that change in the file. `None` on a big-endian
@@ -141,15 +130,12 @@ impl Words {
         let bytes = len.checked_mul(8).ok_or(std::io::ErrorKind::InvalidInput)?;
         let map = crate::simd::map_file_for_writing(file, offset as u64, bytes)?;
         let map = WritableMap { map, opening: opening.clone(), offset: offset as u64 };
-        Ok(Some(Words { memory: Memory::Writable(map), len }))
+        Ok(Some(Words { memory: Memory::writable(map) }))
     }
 
     /// Where the words change in a file, if they do.
     pub(crate) fn writable_map(&self) -> Option<&WritableMap> {
-        match &self.memory {
-            Memory::Writable(map) => Some(map),
-            _ => None,
-        }
+        self.memory.writable_map()
     }
 
     /// The words.
@@ -161,14 +147,10 @@ impl Words {
     /// assert_eq!(words.as_slice().as_ptr() as usize % 64, 0, "they begin at a cache line");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn as_slice(&self) -> &[u64] {
-        match &self.memory {
-            Memory::Owned(lines) => &bytemuck::cast_slice(lines)[..self.len],
-            Memory::Mapped(map, offset) => bytemuck::cast_slice(&map[*offset..*offset + self.len * 8]),
-            Memory::Writable(writable) => bytemuck::cast_slice(&writable.map),
-        }
+        self.memory.words()
     }
 
     /// The words, to be changed.
@@ -181,28 +163,15 @@ impl Words {
     /// assert_eq!((words.as_slice(), before.as_slice()), ([0, 7].as_slice(), [0, 0].as_slice()));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn as_mut_slice(&mut self) -> &mut [u64] {
-        if let Memory::Mapped(..) = self.memory {
-            self.make_owned();
+        if self.memory.words_mut().is_none() {
+            // By value, and dropped elsewhere: no call knows where this lies, so that loops may keep the rest of a filter in
+            // registers.
+            let copied = copied_memory(std::mem::take(&mut self.memory));
+            drop(std::mem::replace(&mut self.memory, copied));
         }
-        match &mut self.memory {
-            Memory::Owned(lines) => &mut bytemuck::cast_slice_mut(lines)[..self.len],
-            Memory::Writable(writable) => bytemuck::cast_slice_mut(&mut writable.map),
-            Memory::Mapped(..) => unreachable!("made owned above"),
-        }
-    }
-
-    #[cold]
-    fn make_owned(&mut self) {
-        self.memory = self.owned();
-    }
-
-    fn owned(&self) -> Memory {
-        let source = self.as_slice();
-        let mut lines = vec![Line::zeroed(); source.len().div_ceil(WORDS_PER_LINE)].into_boxed_slice();
-        bytemuck::cast_slice_mut::<Line, u64>(&mut lines)[..source.len()].copy_from_slice(source);
-        Memory::Owned(lines)
+        self.memory.words_mut().unwrap_or_default()
     }
 
     /// Whether the words are in a mapped file.
@@ -214,19 +183,27 @@ impl Words {
     /// ```
     #[must_use]
     pub fn is_mapped(&self) -> bool {
-        !matches!(self.memory, Memory::Owned(_))
+        self.memory.is_mapped()
     }
 }
 
 impl Clone for Words {
     fn clone(&self) -> Self {
-        let memory = match &self.memory {
-            Memory::Owned(lines) => Memory::Owned(lines.clone()),
-            Memory::Mapped(map, offset) => Memory::Mapped(Arc::clone(map), *offset),
-            Memory::Writable(_) => self.owned(),
-        };
-        Words { memory, len: self.len }
+        Words { memory: self.memory.shared().unwrap_or_else(|| owned_memory(self.as_slice())) }
     }
+}
+
+/// The same words in memory of their own.
+#[cold]
+#[inline(never)]
+fn copied_memory(memory: Memory) -> Memory {
+    owned_memory(memory.words())
+}
+
+fn owned_memory(source: &[u64]) -> Memory {
+    let mut lines = vec![Line::zeroed(); source.len().div_ceil(WORDS_PER_LINE)].into_boxed_slice();
+    bytemuck::cast_slice_mut::<Line, u64>(&mut lines)[..source.len()].copy_from_slice(source);
+    Memory::owned(lines, source.len())
 }
 
 /// The `width` bits (1 to 64) from bit `bit` on, low bit first; they may cross a word boundary.
@@ -269,7 +246,7 @@ impl Eq for Words {}
 
 impl fmt::Debug for Words {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Words({}{})", self.len, if self.is_mapped() { ", mapped" } else { "" })
+        write!(f, "Words({}{})", self.as_slice().len(), if self.is_mapped() { ", mapped" } else { "" })
     }
 }
 
