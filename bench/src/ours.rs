@@ -12,7 +12,8 @@ use bouquet::core::ultra_fast::UltraFastBloom;
 use bouquet::core::{BitFilter, Layout};
 use bouquet::counting::counting::CountingBloom;
 use bouquet::kind::{Config, Structure};
-use bouquet::{Bloom, Filter};
+use bouquet::shared::SharedBitFilter;
+use bouquet::{Bloom, Filter, SharedBloom, SharedCounting, SharedUltraFastBloom};
 
 use crate::contender::Contender;
 use crate::keys::BenchKey;
@@ -29,6 +30,9 @@ pub fn all<K: BenchKey>() -> Vec<Entry<K>> {
         Entry::of::<OneHashBloom>(),
         Entry::of::<Compressed>(),
         Entry::of::<CountingBloom>(),
+        Entry::of::<SharedUltraFastBloom>(),
+        Entry::of::<SharedBloom>(),
+        Entry::of::<SharedCounting>(),
         Entry::of::<Handle<UltraFastBloom>>(),
         Entry::of::<Handle<Bloom>>(),
     ]
@@ -136,6 +140,89 @@ impl<K: BenchKey> Contender<K> for CountingBloom {
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         CountingBloom::from_bytes(bytes).ok()
+    }
+}
+
+/// The filter that threads share, its atomic insertions also measured with one thread.
+impl<K: BenchKey, L: Layout> Contender<K> for SharedBitFilter<L> {
+    fn name() -> String {
+        format!("bouquet {} (shared)", L::FACTS.id)
+    }
+
+    fn new(n: u64, fpr: f64) -> Option<Self> {
+        SharedBitFilter::with_rate(n, fpr).ok()
+    }
+
+    #[inline]
+    fn insert(&mut self, key: &K) {
+        SharedBitFilter::insert(self, key);
+    }
+
+    #[inline]
+    fn contains(&self, key: &K) -> bool {
+        SharedBitFilter::contains(self, key)
+    }
+
+    fn bits(&self) -> u64 {
+        self.snapshot().bits().len()
+    }
+
+    const BATCH: bool = true;
+
+    fn insert_batch(&mut self, keys: &[K]) {
+        SharedBitFilter::insert_batch(self, keys);
+    }
+
+    fn contains_batch(&self, keys: &[K], answers: &mut [bool]) {
+        SharedBitFilter::contains_batch(self, keys, answers);
+    }
+
+    const SHARED: bool = true;
+
+    #[inline]
+    fn insert_shared(&self, key: &K) {
+        SharedBitFilter::insert(self, key);
+    }
+}
+
+impl<K: BenchKey> Contender<K> for SharedCounting {
+    fn name() -> String {
+        format!("bouquet {} (shared)", CountingBloom::FACTS.id)
+    }
+
+    fn new(n: u64, fpr: f64) -> Option<Self> {
+        SharedCounting::with_rate(n, fpr).ok()
+    }
+
+    #[inline]
+    fn insert(&mut self, key: &K) {
+        SharedCounting::insert(self, key);
+    }
+
+    #[inline]
+    fn contains(&self, key: &K) -> bool {
+        SharedCounting::contains(self, key)
+    }
+
+    fn bits(&self) -> u64 {
+        self.snapshot().map_or(0, |filter| filter.counters().bits())
+    }
+
+    const BATCH: bool = true;
+
+    fn insert_batch(&mut self, keys: &[K]) {
+        SharedCounting::insert_batch(self, keys);
+    }
+
+    fn contains_batch(&self, keys: &[K], answers: &mut [bool]) {
+        SharedCounting::contains_batch(self, keys, answers);
+    }
+
+    const SHARED: bool = true;
+
+    #[inline]
+    fn insert_shared(&self, key: &K) {
+        SharedCounting::insert(self, key);
     }
 }
 

@@ -74,6 +74,12 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         });
     }
 
+    /// Whether all bits of any key lie in one word.
+    #[inline(always)]
+    fn in_one_word(&self) -> bool {
+        false
+    }
+
     /// Whether all bits of a digest are one.
     #[inline]
     fn test(&self, words: &[u64], digest: Digest) -> bool {

@@ -273,6 +273,11 @@ impl<K: BlockKind> Layout for Blocks<K> {
         })
     }
 
+    #[inline(always)]
+    fn in_one_word(&self) -> bool {
+        self.in_word() && self.shape.blocks_per_key == 1
+    }
+
     #[inline]
     fn masks(&self, digest: Digest, mut visit: impl FnMut(usize, u64)) {
         let block_bits = u64::from(self.shape.block_bits);

@@ -31,7 +31,7 @@ use crate::capability::{Estimate, NoteType};
 use crate::core::bit_filter::{digests, set_each, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, fastrange};
+use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, fastrange, probes};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
 use crate::simd::{flat, prefetch};
@@ -194,8 +194,11 @@ impl Layout for Flat {
         !self.default && self.scheme.family.needs_key()
     }
 
-    #[inline]
+    #[inline(always)]
     fn all(&self, digest: Digest, visit: impl FnMut(u64) -> bool) -> bool {
+        if self.default {
+            return probes(digest, self.bits, self.hashes).all(visit);
+        }
         self.scheme.all(digest, self.bits, self.hashes, visit)
     }
 

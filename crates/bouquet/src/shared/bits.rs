@@ -70,15 +70,14 @@ pub type SharedUltraFastBloom = SharedBitFilter<Split>;
 ///
 /// # What is promised
 ///
-/// * A bit turns one in exactly one call of [`insert`](Self::insert), and that call answers `true`. No bit is lost:
-///   when all insertions have returned, the filter is, bit for bit, the one that a single thread would have made.
+/// * A call of [`insert`](Self::insert) that turns a bit one answers `true`. No bit is lost: when all insertions have returned, the filter is, bit for bit, the one that a single thread would have made.
 /// * [`contains`](Self::contains) is `true` for every key whose insertion happened before, in the sense of the memory
 ///   model: earlier in the same thread, or made known by a join, a lock, a channel. During the insertion it may
 ///   be either.
 /// * `true` from `insert` is certain: no insertion of the key had happened before. `false` says that all of the key's
 ///   bits were set by the end of the call, by others.
-/// * Of several threads that insert the same new key, **at least one** is told that it was new: some bit of the key was
-///   zero, and one of them set it. Several may be told so, when one sets a bit and another thread another.
+/// * Of several threads that insert the same new key, **at least one** is told that it was new: the first that looks finds
+///   a bit of the key zero. Several may be told so, when they look before all of its bits are set.
 ///   Where a key's bits lie in one word, **exactly one** is told: `blocked` with blocks of 32 or 64 bits and without
 ///   patterns, and `bloom-g` with words of 32 or 64 bits, both with one block per key.
 ///
@@ -96,11 +95,21 @@ pub struct SharedBitFilter<L> {
     items: Tally,
 }
 
-/// Sets the bits of a digest and says whether this very call set one.
+/// Sets the bits of a digest and says whether the key was new. A key that is there already is only read, so that its cache
+/// lines stay with every thread; of another all bits are set without a look at each, which would cost mispredicted
+/// branches.
 #[inline(always)]
 fn set(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
+    if test(layout, words, digest) {
+        return false;
+    }
+    if !layout.in_one_word() {
+        // The old words are not asked for: setting bits alone is several times cheaper.
+        layout.masks(digest, |word, mask| _ = words.get(word).map(|word| word.fetch_or(mask)));
+        return true;
+    }
     let mut fresh = false;
-    layout.masks(digest, |word, mask| fresh |= words.get(word).is_some_and(|word| set_bits(word, mask)));
+    layout.masks(digest, |word, mask| fresh |= words.get(word).is_some_and(|word| mask & !word.fetch_or(mask) != 0));
     fresh
 }
 
