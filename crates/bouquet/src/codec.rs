@@ -22,7 +22,7 @@ mod state;
 pub use state::{StateReader, StateWriter};
 
 /// The version that this library writes, and the newest that it reads.
-pub const VERSION: u16 = 0;
+pub const VERSION: u16 = 1;
 
 /// The first bytes of every frame. The first is no text in any encoding, so that no text file is mistaken for a frame.
 pub const MAGIC: [u8; 8] = *b"\x89bouquet";
@@ -481,7 +481,7 @@ impl Header {
         need("the prelude", PRELUDE as u64, bytes.len() as u64)?;
         let mut prelude = StateReader::new(&bytes[MAGIC.len()..PRELUDE], "prelude");
         let version = prelude.u16()?;
-        if version > VERSION {
+        if version == 0 || version > VERSION {
             return Err(Error::Version { found: version, supported: VERSION });
         }
         let kind = prelude.u16()?;

@@ -115,8 +115,11 @@ pub enum Error {
         /// The bytes that are left.
         available: u64,
     },
-    /// The frame was written by a newer version of the library.
-    #[error("frame version {found} is newer than {supported}, the newest this program reads; update bouquet")]
+    /// The frame was written by a newer version of the library, or is a draft (version 0) from before the first.
+    #[error("{}", match found {
+        0 => "frame version 0 was a draft and is not read; build the filter anew".to_string(),
+        _ => format!("frame version {found} is newer than {supported}, the newest this program reads; update bouquet"),
+    })]
     Version {
         /// The version in the frame.
         found: u16,

@@ -138,6 +138,8 @@ fn foreign_newer_and_longer_frames_are_refused(subject: &Subject) -> Verdict {
     let newer = codec::VERSION + 1;
     let version = |error: &Error| matches!(error, Error::Version { found, supported } if (*found, *supported) == (newer, codec::VERSION));
     refused("a newer version", subject.reopen(&with(codec::MAGIC.len(), &newer.to_le_bytes())), version)?;
+    let draft = |error: &Error| matches!(error, Error::Version { found: 0, .. });
+    refused("a draft", subject.reopen(&with(codec::MAGIC.len(), &[0, 0])), draft)?;
     let longer = [frame.as_slice(), &[0; 64]].concat();
     refused("bytes behind the frame", subject.reopen(&longer), |error| matches!(error, Error::Corrupt { .. }))
 }
