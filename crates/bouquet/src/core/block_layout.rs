@@ -19,7 +19,7 @@ use crate::core::bit_filter::{set_each, test_each};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, MAX_HASHES, SplitMix, fastrange};
 use crate::kind::{Config, Facts, Setting};
-use crate::simd::prefetch;
+use crate::simd::{prefetch, unrolled};
 use crate::store::BitStore;
 use crate::theory::blocks::{self, Inner};
 
@@ -89,6 +89,30 @@ pub struct Blocks<K> {
 const LINE_BITS: u32 = 512;
 const LINE_WIDTH: u32 = LINE_BITS.trailing_zeros();
 const LINE_FIELDS: u32 = 64 / LINE_WIDTH;
+
+/// Whether a line has the bits at the first K fields of a word of hash.
+#[inline(always)]
+fn line_has<const K: u32>(line: &[u64; 8], fields: u64) -> bool {
+    let mut ones = 0;
+    for i in 0..K.min(LINE_FIELDS) {
+        let field = fields >> (i * LINE_WIDTH);
+        ones += line[(field / 64 % 8) as usize] >> (field % 64) & 1;
+    }
+    ones == u64::from(K)
+}
+
+/// Sets the bits at the first K fields of a word of hash and says whether one was new.
+#[inline(always)]
+fn set_in_line<const K: u32>(line: &mut [u64; 8], fields: u64) -> bool {
+    let mut fresh = 0;
+    for i in 0..K.min(LINE_FIELDS) {
+        let field = fields >> (i * LINE_WIDTH);
+        let (word, bit) = (&mut line[(field / 64 % 8) as usize], 1 << (field % 64));
+        fresh |= bit & !*word;
+        *word |= bit;
+    }
+    fresh != 0
+}
 
 impl<K> PartialEq for Blocks<K> {
     fn eq(&self, other: &Self) -> bool {
@@ -299,12 +323,7 @@ impl<K: BlockKind> Layout for Blocks<K> {
     fn test(&self, words: &[u64], digest: Digest) -> bool {
         if self.in_line() {
             let Some(line) = words.as_chunks::<8>().0.get(self.block(digest, 0) as usize) else { return false };
-            let (mut fields, mut ones) = (digest.h2, 0);
-            for _ in 0..self.hashes {
-                ones += line[(fields / 64 % 8) as usize] >> (fields % 64) & 1;
-                fields >>= LINE_WIDTH;
-            }
-            return ones == u64::from(self.hashes);
+            return unrolled!(self.hashes, line_has, line, digest.h2);
         }
         if self.in_word() {
             let mut fields = Fields::new(digest, self.shape.block_bits.trailing_zeros());
@@ -324,14 +343,7 @@ impl<K: BlockKind> Layout for Blocks<K> {
         if self.in_line() {
             let block = self.block(digest, 0) as usize;
             let Some(line) = words.as_chunks_mut::<8>().0.get_mut(block) else { return false };
-            let (mut fields, mut fresh) = (digest.h2, 0);
-            for _ in 0..self.hashes {
-                let (word, bit) = (&mut line[(fields / 64 % 8) as usize], 1 << (fields % 64));
-                fresh |= bit & !*word;
-                *word |= bit;
-                fields >>= LINE_WIDTH;
-            }
-            return fresh != 0;
+            return unrolled!(self.hashes, set_in_line, line, digest.h2);
         }
         if self.in_word() {
             let mut fresh = 0;

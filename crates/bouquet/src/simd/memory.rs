@@ -1,12 +1,18 @@
 //! Words that are owned or mapped, behind one pointer: whoever asks for them pays two loads, whatever owns them.
 
-use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
+use bytemuck::Zeroable;
 use memmap2::Mmap;
 
-use crate::store::{Line, WORDS_PER_LINE, WritableMap};
+use crate::store::WritableMap;
+
+/// One cache line, so that the allocator aligns words to it.
+#[derive(Clone, Copy, Zeroable)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
 
 /// Some words and what owns their memory.
 pub(crate) struct Memory {
@@ -33,11 +39,15 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// The first `len` words of these lines, fewer if there are not so many.
-    pub(crate) fn owned(lines: Box<[Line]>, len: usize) -> Self {
-        let (count, len) = (lines.len(), len.min(lines.len() * WORDS_PER_LINE));
-        let words = NonNull::from(Box::leak(lines)).cast();
-        Memory { words, len, owner: Owner::Lines(count) }
+    /// So many zeros; `None` when the memory cannot be had.
+    pub(crate) fn zeroed(len: usize) -> Option<Self> {
+        // The allocation multiplies the number of lines by their size; keep the product in range.
+        if len > isize::MAX as usize / 16 {
+            return None;
+        }
+        let lines: Box<[Line]> = bytemuck::allocation::try_zeroed_slice_box(len.div_ceil(8)).ok()?;
+        let count = lines.len();
+        Some(Memory { words: NonNull::from(Box::leak(lines)).cast(), len, owner: Owner::Lines(count) })
     }
 
     /// `len` words of a map from byte `offset` on, read in place; `None` when they are not in it or do not begin at a
@@ -73,24 +83,6 @@ impl Memory {
         Some(unsafe { std::slice::from_raw_parts_mut(self.words.as_ptr(), self.len) })
     }
 
-    /// The lines; `None` unless the memory is owned.
-    pub(crate) fn into_lines(self) -> Option<Box<[Line]>> {
-        // What is not dropped is not freed below: the lines have one owner again.
-        let memory = match self.owner {
-            Owner::Lines(_) => ManuallyDrop::new(self),
-            _ => return None,
-        };
-        memory.lines()
-    }
-
-    /// The box that the lines were leaked from. The caller lets it be freed once.
-    fn lines(&self) -> Option<Box<[Line]>> {
-        let Owner::Lines(count) = self.owner else { return None };
-        let lines = NonNull::slice_from_raw_parts(self.words.cast::<Line>(), count);
-        // SAFETY: the pointer came from a box of so many lines. Both callers are the end of this value.
-        Some(unsafe { Box::from_raw(lines.as_ptr()) })
-    }
-
     /// Whether the words are in a file.
     pub(crate) fn is_mapped(&self) -> bool {
         !matches!(self.owner, Owner::Lines(_))
@@ -120,6 +112,35 @@ impl Default for Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        drop(self.lines());
+        if let Owner::Lines(count) = self.owner {
+            let lines = NonNull::slice_from_raw_parts(self.words.cast::<Line>(), count);
+            // SAFETY: the pointer came from a box of so many lines (for none it is any aligned one), which is made anew
+            // once, here.
+            drop(unsafe { Box::from_raw(lines.as_ptr()) });
+        }
+    }
+}
+
+/// Words that threads share: the same memory, seen through atomic words alone.
+pub(crate) struct SharedMemory(Memory);
+
+impl SharedMemory {
+    /// Gives memory over to be shared; no words when it is mapped for reading.
+    pub(crate) fn new(mut memory: Memory) -> Self {
+        SharedMemory(if memory.words_mut().is_some() { memory } else { Memory::default() })
+    }
+
+    /// Takes back what nobody shares any more.
+    pub(crate) fn into_memory(self) -> Memory {
+        self.0
+    }
+
+    /// The words.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the memory is valid for reads and writes (`new` has seen to it) and aligned to cache lines, or to pages; an
+        // atomic word has the size and the bit patterns of a plain one; and as long as it is in here, nobody sees it as
+        // plain words.
+        unsafe { std::slice::from_raw_parts(self.0.words.as_ptr().cast(), self.0.len) }
     }
 }

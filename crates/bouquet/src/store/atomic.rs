@@ -15,8 +15,8 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::simd;
-use crate::store::{Line, WORDS_PER_LINE, Words, field_max};
+use crate::simd::memory::SharedMemory;
+use crate::store::{Words, field_max};
 
 /// The operations on a shared word; the models of the tests bring their own.
 pub(crate) trait AtomicWord {
@@ -110,47 +110,41 @@ impl Fields {
     }
 }
 
-/// One cache line of shared words.
-#[repr(C, align(64))]
-pub(crate) struct AtomicLine([AtomicU64; WORDS_PER_LINE]);
-
 /// A fixed number of words that threads share, aligned to cache lines as [`Words`] are. Changing one into the other copies
 /// nothing.
 pub(crate) struct AtomicWords {
-    lines: Box<[AtomicLine]>,
-    len: usize,
+    memory: SharedMemory,
 }
 
 impl AtomicWords {
     /// The words.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn as_slice(&self) -> &[AtomicU64] {
-        simd::atomic::words(&self.lines).get(..self.len).unwrap_or_default()
+        self.memory.words()
     }
 
     /// A copy; each word is read once, at its own moment.
     pub(crate) fn to_words(&self) -> Words {
-        let copy = |line: &AtomicLine| Line(line.0.each_ref().map(AtomicWord::load));
-        Words::from_lines(self.lines.iter().map(copy).collect(), self.len)
+        let words: Vec<u64> = self.as_slice().iter().map(AtomicWord::load).collect();
+        Words::copied(&words).expect("there was memory for the words once, and a moment ago again")
     }
 }
 
 impl From<Words> for AtomicWords {
     fn from(words: Words) -> Self {
-        let (lines, len) = words.into_lines();
-        AtomicWords { lines: simd::atomic::share(lines), len }
+        AtomicWords { memory: words.into_shared() }
     }
 }
 
 impl From<AtomicWords> for Words {
     fn from(words: AtomicWords) -> Self {
-        Words::from_lines(simd::atomic::own(words.lines), words.len)
+        Words::from_shared(words.memory)
     }
 }
 
 impl fmt::Debug for AtomicWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "AtomicWords({})", self.len)
+        write!(f, "AtomicWords({})", self.as_slice().len())
     }
 }
 
@@ -160,7 +154,7 @@ mod tests {
 
     #[test]
     fn words_shared_and_taken_back_are_the_same_words_in_the_same_place() {
-        for len in [0, 1, 7, 8, 9, 1000] {
+        for len in [0, 1, 7, 8, 9, 1000, 1 << 20] {
             let mut words = Words::zeroed(len).unwrap();
             words.as_mut_slice().iter_mut().zip(1..).for_each(|(word, i)| *word = i);
             let (expected, address) = (words.clone(), words.as_slice().as_ptr() as usize);

@@ -10,4 +10,4 @@ pub use bits::BitStore;
 pub use counters::Counters;
 pub use matrix::{BitMatrix, Orientation};
 pub use words::Words;
-pub(crate) use words::{Line, Opening, WORDS_PER_LINE, WritableMap, field_max, read_field, write_field};
+pub(crate) use words::{Opening, WritableMap, field_max, read_field, write_field};

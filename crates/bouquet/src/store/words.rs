@@ -4,18 +4,10 @@ use std::fmt;
 use std::fs::File;
 use std::sync::Arc;
 
-use bytemuck::{Pod, Zeroable};
 use memmap2::{Mmap, MmapMut};
 
 use crate::error::{Error, Result};
-use crate::simd::memory::Memory;
-
-pub(crate) const WORDS_PER_LINE: usize = 8;
-
-/// One cache line, so that the allocator aligns stores to it.
-#[derive(Clone, Copy, Pod, Zeroable)]
-#[repr(C, align(64))]
-pub(crate) struct Line(pub(crate) [u64; WORDS_PER_LINE]);
+use crate::simd::memory::{Memory, SharedMemory};
 
 /// A fixed number of 64-bit words.
 ///
@@ -68,27 +60,19 @@ impl Words {
     /// ```
     pub fn zeroed(len: u64) -> Result<Self> {
         let too_large = || Error::TooLarge { what: "the store".into(), bytes: u128::from(len) * 8 };
-        let words = usize::try_from(len).map_err(|_| too_large())?;
-        // `try_zeroed_slice_box` multiplies the count by the size of a line; keep the product in range.
-        if len > isize::MAX as u64 / 16 {
-            return Err(too_large());
-        }
-        let lines =
-            bytemuck::allocation::try_zeroed_slice_box(words.div_ceil(WORDS_PER_LINE)).map_err(|()| too_large())?;
-        Ok(Self::from_lines(lines, words))
+        let memory = usize::try_from(len).ok().and_then(Memory::zeroed).ok_or_else(too_large)?;
+        Ok(Words { memory })
     }
 
-    /// The first `len` words of these lines, whose others must be zero.
-    pub(crate) fn from_lines(lines: Box<[Line]>, len: usize) -> Self {
-        debug_assert!(lines.len() == len.div_ceil(WORDS_PER_LINE));
-        Words { memory: Memory::owned(lines, len) }
+    /// The memory, to be shared between threads; mapped words are copied.
+    pub(crate) fn into_shared(self) -> SharedMemory {
+        let memory = if self.is_mapped() { copied_memory(self.memory) } else { self.memory };
+        SharedMemory::new(memory)
     }
 
-    /// The lines and the number of words; mapped words are copied.
-    pub(crate) fn into_lines(self) -> (Box<[Line]>, usize) {
-        let words = if self.is_mapped() { Words { memory: copied_memory(self.memory) } } else { self };
-        let len = words.as_slice().len();
-        (words.memory.into_lines().unwrap_or_default(), len)
+    /// The words in memory that is shared no more.
+    pub(crate) fn from_shared(memory: SharedMemory) -> Self {
+        Words { memory: memory.into_memory() }
     }
 
     /// A copy of these words.
@@ -201,9 +185,13 @@ fn copied_memory(memory: Memory) -> Memory {
 }
 
 fn owned_memory(source: &[u64]) -> Memory {
-    let mut lines = vec![Line::zeroed(); source.len().div_ceil(WORDS_PER_LINE)].into_boxed_slice();
-    bytemuck::cast_slice_mut::<Line, u64>(&mut lines)[..source.len()].copy_from_slice(source);
-    Memory::owned(lines, source.len())
+    let mut memory = Memory::zeroed(source.len()).unwrap_or_else(|| {
+        let layout = std::alloc::Layout::array::<u64>(source.len()).unwrap_or(std::alloc::Layout::new::<u64>());
+        // As every copy in the standard library does: the caller has no way to hear of it.
+        std::alloc::handle_alloc_error(layout)
+    });
+    memory.words_mut().unwrap_or_default().copy_from_slice(source);
+    memory
 }
 
 /// The `width` bits (1 to 64) from bit `bit` on, low bit first; they may cross a word boundary.
@@ -263,7 +251,7 @@ mod tests {
 
     #[test]
     fn sizes_beyond_memory_are_refused() {
-        for len in [u64::MAX, u64::MAX / 8, u64::MAX / 64, 1 << 59] {
+        for len in [u64::MAX, u64::MAX / 8, u64::MAX / 64, 1 << 59, 1 << 57] {
             assert!(matches!(Words::zeroed(len), Err(Error::TooLarge { .. })), "{len}");
         }
     }
