@@ -86,6 +86,14 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         test_each(self, words, digest)
     }
 
+    /// Whether all bits of a digest are one in words that `load` reads, by their number.
+    #[inline(always)]
+    fn test_loaded(&self, digest: Digest, load: impl Fn(usize) -> u64) -> bool {
+        let mut missing = 0;
+        self.masks(digest, |word, mask| missing |= mask & !load(word));
+        missing == 0
+    }
+
     /// Sets all bits of a digest and says whether one was new.
     #[inline]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {

@@ -211,6 +211,14 @@ impl Layout for Flat {
     }
 
     #[inline(always)]
+    fn test_loaded(&self, digest: Digest, load: impl Fn(usize) -> u64) -> bool {
+        if self.default {
+            return flat::test_loaded(self.bits, self.hashes, digest, load);
+        }
+        self.all(digest, |position| load((position / 64) as usize) >> (position % 64) & 1 == 1)
+    }
+
+    #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
         if self.default {
             return flat::set(words, self.bits, self.hashes, digest);

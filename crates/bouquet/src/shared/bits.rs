@@ -113,12 +113,10 @@ fn set(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool 
     fresh
 }
 
-/// Whether all bits of a digest are one, without a branch on the way.
+/// Whether all bits of a digest are one.
 #[inline(always)]
 fn test(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
-    let mut missing = 0;
-    layout.masks(digest, |word, mask| missing |= mask & !words.get(word).map_or(0, AtomicWord::load));
-    missing == 0
+    layout.test_loaded(digest, |word| words.get(word).map_or(0, AtomicWord::load))
 }
 
 impl<L: Layout> SharedBitFilter<L> {

@@ -54,12 +54,17 @@ impl Walk {
     /// The words have m bits, at least one.
     #[inline(always)]
     unsafe fn all<const K: u32>(&mut self, words: &[u64], m: u64) -> bool {
+        // SAFETY: fastrange gives a position below m, and the words have m bits.
+        self.all_of::<K>(m, |index| unsafe { *words.get_unchecked(index) })
+    }
+
+    /// Whether the next K bits of the words that `load` reads are all one.
+    #[inline(always)]
+    fn all_of<const K: u32>(&mut self, m: u64, load: impl Fn(usize) -> u64) -> bool {
         let mut ones = 0;
         for _ in 0..K {
             let position = self.next(m);
-            // SAFETY: fastrange gives a position below m, and the words have m bits.
-            let word = unsafe { *words.get_unchecked((position / 64) as usize) };
-            ones += word >> (position % 64) & 1;
+            ones += load((position / 64) as usize) >> (position % 64) & 1;
         }
         ones == u64::from(K)
     }
@@ -88,6 +93,23 @@ pub(crate) fn test(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
             return rest::<0>(words, m, k, digest);
         }
         Walk::new(digest).all::<HEAD>(words, m) && rest::<{ HEAD as u64 }>(words, m, k - HEAD, digest)
+    }
+}
+
+/// The same for words that are read in another way, in groups of at most [`HEAD`] bits.
+#[inline(always)]
+pub(crate) fn test_loaded(m: u64, k: u32, digest: Digest, load: impl Fn(usize) -> u64) -> bool {
+    let mut walk = Walk::new(digest);
+    for _ in 0..k / HEAD {
+        if !walk.all_of::<HEAD>(m, &load) {
+            return false;
+        }
+    }
+    match k % HEAD {
+        0 => true,
+        1 => walk.all_of::<1>(m, &load),
+        2 => walk.all_of::<2>(m, &load),
+        _ => walk.all_of::<3>(m, &load),
     }
 }
 
@@ -243,6 +265,7 @@ mod tests {
                     let has = |words: &[u64]| positions.iter().all(|p| words[(p / 64) as usize] >> (p % 64) & 1 == 1);
                     let expected = has(&model);
                     assert_eq!(test(&words, m, k, digest), expected);
+                    assert_eq!(test_loaded(m, k, digest, |index| words[index]), expected);
                     let mut answer = [!expected];
                     test_batch::<4>(&words, m, k, &[digest], &mut answer, random.below(2) == 0);
                     assert_eq!(answer, [expected]);
