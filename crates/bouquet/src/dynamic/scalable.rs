@@ -38,7 +38,7 @@ use std::sync::OnceLock;
 
 use crate::capability::{Compress, Contains, Grow, Insert, Item, Merge, NoteType};
 use crate::codec::{Decoder, Encoder};
-use crate::dynamic::chain::{Chain, Component, Link};
+use crate::dynamic::chain::{Chain, Component, Link, Pick, Rows};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, MAX_HASHES, Scheme};
 use crate::key::{BATCH, Key, digest_batch};
@@ -69,7 +69,7 @@ pub struct Scalable {
     /// Whether an insertion of a key that seems present changes nothing.
     skip_present: bool,
     hashing: Hashing,
-    chain: Chain<Slices>,
+    chain: Chain<Rows<Slices>>,
 }
 
 /// The registry's row.
@@ -309,7 +309,7 @@ impl Scalable {
         Ok(Self::with_parts(config, asked, Chain::new(Slices::zeroed(asked.shape(0)?)?)))
     }
 
-    fn with_parts(config: &Config, asked: Asked, chain: Chain<Slices>) -> Self {
+    fn with_parts(config: &Config, asked: Asked, chain: Chain<Rows<Slices>>) -> Self {
         // A secret gives unrelated digests for filters of another kind or design.
         let domain = format!("scalable {} {} {} {}", asked.items, asked.fpr, asked.growth, asked.tightening);
         let hashing = config.hashing().clone().bind(&domain);
@@ -329,7 +329,7 @@ impl Scalable {
     /// ```
     #[must_use]
     pub fn components(&self) -> usize {
-        self.chain.links().len()
+        self.chain.rows().len()
     }
 
     /// Keys in the filter. Insertions of keys that seemed present do not count, unless `skip-present` is `no`.
@@ -362,7 +362,7 @@ impl Scalable {
     /// ```
     #[must_use]
     pub fn rate_now(&self) -> f64 {
-        let rates: Vec<_> = self.chain.links().iter().map(|link| link.component.rate()).collect();
+        let rates: Vec<_> = self.chain.rows().iter().map(Slices::rate).collect();
         compound_rate(&rates)
     }
 
@@ -385,15 +385,15 @@ impl Scalable {
 
     #[inline]
     fn insert_digest(&mut self, digest: Digest) -> Result<bool> {
-        let present = self.chain.contains(digest);
+        let present = self.chain.contains(&digest);
         if present && self.skip_present {
             return Ok(false);
         }
-        let index = match self.chain.newest_with_room() {
+        let index = match Pick::Newest.choose(&self.chain, digest) {
             Some(index) => index,
             None => self.open_next()?,
         };
-        self.chain.add(index, digest);
+        self.chain.add(index, &digest);
         Ok(!present)
     }
 
@@ -409,7 +409,7 @@ impl Scalable {
     #[inline]
     #[must_use]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.chain.contains(key.digest(&self.hashing))
+        self.chain.contains(&key.digest(&self.hashing))
     }
 
     /// The keys that fit before the filter grows by itself.
@@ -444,7 +444,7 @@ impl Scalable {
 
     /// The level behind the highest, so that after a merge, too, rates go on falling.
     fn open_next(&mut self) -> Result<usize> {
-        let highest = self.chain.links().iter().map(|link| link.component.shape.index).max();
+        let highest = self.chain.rows().iter().map(|component| component.shape.index).max();
         let shape = self.asked.shape(highest.map_or(0, |index| index.saturating_add(1)))?;
         self.chain.append(Slices::zeroed(shape)?)
     }
@@ -471,7 +471,7 @@ impl Scalable {
         same("growth", self.asked.growth, other.asked.growth)?;
         same("tightening", self.asked.tightening, other.asked.tightening)?;
         same("hashing", &self.hashing, &other.hashing)?;
-        self.chain.concatenate(&other.chain)
+        self.chain.concatenate(&other.chain, true)
     }
 
     /// The frame.
@@ -508,7 +508,7 @@ impl Scalable {
 
     #[inline]
     fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
-        digest_batch(&self.hashing, keys, |digest| self.chain.prefetch(digest))
+        digest_batch(&self.hashing, keys, |digest| self.chain.prefetch(&digest))
     }
 }
 
@@ -563,17 +563,17 @@ impl Structure for Scalable {
 
     fn stats(&self) -> Stats {
         let (mut bits, mut ones, mut mean, mut variance) = (0, 0, 0.0, 0.0);
-        for Link { component, items } in self.chain.links() {
+        for (component, items) in self.chain.links() {
             let Level { slice_bits, hashes, .. } = component.shape.level;
             bits += component.bits.len();
             ones += component.ones();
-            mean += f64::from(hashes) * spread::ones(slice_bits, *items, 1);
-            variance += f64::from(hashes) * spread::ones_variance(slice_bits, *items, 1);
+            mean += f64::from(hashes) * spread::ones(slice_bits, items, 1);
+            variance += f64::from(hashes) * spread::ones_variance(slice_bits, items, 1);
         }
         Stats {
             items: self.items(),
             bits,
-            hashes: self.chain.links().last().map_or(0, |newest| newest.component.shape.level.hashes),
+            hashes: self.chain.rows().last().map_or(0, |newest| newest.shape.level.hashes),
             fill: Some(ones as f64 / bits as f64),
             fpr: Some(self.rate_now()),
             honest_fill: Some((mean + 8.0 * variance.sqrt()) / bits as f64),
@@ -588,9 +588,9 @@ impl Structure for Scalable {
     fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
         let links = self.chain.links();
         encoder.state().u32(links.len() as u32);
-        for Link { component, items } in links {
+        for (component, items) in links {
             encoder.state().u32(component.shape.index);
-            encoder.state().u64(*items);
+            encoder.state().u64(items);
             encoder.bits(&component.bits);
         }
     }
@@ -682,7 +682,7 @@ impl Contains for Scalable {
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
             for (answer, digest) in answers.iter_mut().zip(self.digests(keys)).take(keys.len()) {
-                *answer = self.chain.contains(digest);
+                *answer = self.chain.contains(&digest);
             }
         }
     }
@@ -723,8 +723,8 @@ impl Merge for Scalable {
 
 impl Compress for Scalable {
     fn entropy_bits(&self) -> f64 {
-        let entropy = |link: &Link<Slices>| link.component.bits.len() as f64 * special::entropy(link.component.fill());
-        self.chain.links().iter().map(entropy).sum()
+        let entropy = |component: &Slices| component.bits.len() as f64 * special::entropy(component.fill());
+        self.chain.rows().iter().map(entropy).sum()
     }
 }
 

@@ -331,6 +331,27 @@ impl BitMatrix {
             }
     }
 
+    /// Clears a bit; beyond the end nothing is there to be cleared.
+    ///
+    /// ```
+    /// use bouquet::store::{BitMatrix, Orientation};
+    /// let mut matrix = BitMatrix::zeroed(2, 100, Orientation::ByPosition)?;
+    /// matrix.set(0, 42);
+    /// matrix.set(1, 42);
+    /// matrix.clear(0, 42);
+    /// assert!(!matrix.get(0, 42) && matrix.get(1, 42));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    pub fn clear(&mut self, set: u64, position: u64) {
+        if position < self.positions(set) {
+            match &mut self.form {
+                Form::BySet(rows) => rows[set as usize].clear(position),
+                Form::ByPosition { bits, sets, .. } => bits.clear(position * width(*sets) + set),
+            }
+        }
+    }
+
     /// Visits, in ascending order, the sets that have a one at all of their positions, until `visit` answers false.
     /// `positions` gives the positions of the key in a set of a given size; it is asked once if all sets have one size.
     ///
@@ -737,6 +758,7 @@ mod tests {
             let mut matrix = BitMatrix::zeroed(3, 10, orientation).unwrap();
             for (set, position) in [(3, 0), (0, 10), (u64::MAX, 0), (0, u64::MAX)] {
                 assert!(!matrix.set(set, position) && !matrix.get(set, position));
+                matrix.clear(set, position);
                 matrix.clear_set(set);
                 matrix.remove_set(set + u64::from(set == 0) * 9).unwrap();
             }

@@ -15,7 +15,7 @@
 //! | union, intersection, cardinality, similarity, joins | [`algebra`] |
 //! | counters and their overflow | [`counters`] |
 //! | filters made to be sent | [`compressed`] |
-//! | growing chains | [`scalable`] |
+//! | growing chains | [`scalable`], of equal components [`dynamic`]; a fixed matrix of them [`split`] |
 //! | filters that forget | [`stable`] |
 //! | peeling: invertible tables, Bloomier filters | [`peeling`] |
 //! | many filters side by side | [`bank`] |
@@ -45,12 +45,14 @@ pub mod bounds;
 pub mod choices;
 pub mod compressed;
 pub mod counters;
+pub mod dynamic;
 mod occupancy;
 pub mod paradox;
 pub mod partitioned;
 pub mod peeling;
 pub mod scalable;
 pub mod special;
+pub mod split;
 pub mod spread;
 pub mod stable;
 pub mod standard;

@@ -139,13 +139,22 @@ fn the_number_of_items_is_told(subject: &Subject) -> Verdict {
 }
 
 fn removing_undoes_inserting(subject: &Subject) -> Verdict {
-    let before = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
+    let mut before = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
     let mut filter = before.clone();
     for number in ITEMS..ITEMS + 50 {
         subject.insert(&mut filter, number).because("inserting")?;
     }
+    let mut stuck = Vec::new();
     for number in ITEMS..ITEMS + 50 {
-        subject.remove(&mut filter, number).because("removing a present key")?;
+        match subject.remove(&mut filter, number) {
+            // A kind may declare that it cannot always tell where a key is. Such a key stays in.
+            Err(Error::Ambiguous { .. }) if subject.kind.errs(ErrorClass::Unknown) => stuck.push(number),
+            removed => removed.because("removing a present key")?,
+        }
+    }
+    ensure!(stuck.len() < 10, "{} of 50 keys cannot be removed", stuck.len());
+    for number in stuck {
+        subject.insert(&mut before, number).because("inserting")?;
     }
     alike("before inserting and after removing 50 keys", &before, &filter, &probe(ITEMS + 50))?;
     let (items, now) = (before.stats().items, filter.stats().items);

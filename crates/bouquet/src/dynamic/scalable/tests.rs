@@ -18,7 +18,7 @@ fn filled(settings: &[(&str, &str)], seed: u64, keys: std::ops::Range<u64>) -> S
 }
 
 fn hashes(filter: &Scalable) -> Vec<u32> {
-    filter.chain.links().iter().map(|link| link.component.shape.level.hashes).collect()
+    filter.chain.rows().iter().map(|component| component.shape.level.hashes).collect()
 }
 
 /// The share of positive answers to keys that were never inserted.
@@ -51,7 +51,9 @@ fn ten_full_components_have_the_derived_rates_and_sizes() {
     {
         let mut filter = filled(&[("tightening", tightening), ("items", items)], 1, 0..0);
         for key in 0u64.. {
-            if filter.chain.newest_with_room().is_none() && filter.components() == 10 {
+            if Pick::Newest.choose(&filter.chain, crate::hash::Digest { h1: 0, h2: 0 }).is_none()
+                && filter.components() == 10
+            {
                 break;
             }
             filter.insert(&key).unwrap();
@@ -160,7 +162,8 @@ fn growth_beyond_memory_or_positions_is_an_error_that_loses_nothing() {
 
     // A chain whose next component would have more than 2^53 bits, and is full.
     let mut filter = filled(&[("items", "1")], 0, 0..1);
-    let mut links = filter.chain.links().to_vec();
+    let link = |(component, items): (&Slices, u64)| Link { component: component.clone(), items };
+    let mut links: Vec<_> = filter.chain.links().map(link).collect();
     links[0].component.shape.index = 48;
     filter.chain = Chain::from_links(links).unwrap();
     let before = filter.clone();
@@ -183,7 +186,7 @@ fn a_union_contains_both_sets_and_its_rate_is_the_compound_of_both() {
     let again = union.clone();
     union.merge(&b).unwrap();
     assert_eq!(union, again, "what is already there is not added twice");
-    let highest = |filter: &Scalable| filter.chain.links().iter().map(|l| l.component.shape.index).max();
+    let highest = |filter: &Scalable| filter.chain.rows().iter().map(|component| component.shape.index).max();
     union.grow().unwrap();
     assert_eq!(highest(&union), highest(&again).map(|index| index + 1));
 }
@@ -251,14 +254,14 @@ fn frames_whose_state_contradicts_their_stores_are_refused() {
         let mut out = Vec::new();
         let write = |encoder: &mut Encoder<'_>| {
             encoder.state().u32(components);
-            for Link { component, .. } in filter.chain.links() {
+            for component in filter.chain.rows() {
                 encoder.state().u32(index + component.shape.index);
                 encoder.state().u64(items);
             }
         };
         let fill = |encoder: &mut Encoder<'static>| {
             write(encoder);
-            let stores: Vec<BitStore> = filter.chain.links().iter().map(|l| l.component.bits.clone()).collect();
+            let stores: Vec<BitStore> = filter.chain.rows().iter().map(|component| component.bits.clone()).collect();
             Box::leak(stores.into_boxed_slice()).iter().for_each(|bits| encoder.bits(bits));
         };
         crate::codec::write_frame(KIND.facts(), &filter.config(), false, fill, &mut out).unwrap();

@@ -1,0 +1,345 @@
+//! The four ways to size a filter: by what is known about the set.
+
+use super::settings::unbounded;
+use super::{Dynamic, Insertion, KIND, MOST_COMPONENTS};
+use crate::error::{Error, Result};
+use crate::hash::Hashing;
+use crate::kind::{Config, Setting};
+use crate::theory::dynamic::Shape;
+use crate::theory::dynamic::sizing::{Distribution, Sizing, capacity, for_bound, for_rate};
+
+/// Makes a [`Dynamic`] from what is known about the set.
+///
+/// | known | constructor |
+/// |---|---|
+/// | the number of keys | [`fixed`](Self::fixed); or the size of a component, [`component`](Self::component) |
+/// | a bound of the number and its distribution | [`bounded`](Self::bounded) |
+/// | an estimate, a rate to keep and a rate never to pass | [`unbounded`](Self::unbounded) |
+/// | the sizes of the sets of many nodes | [`nodes`](Self::nodes); if they are not bounded, `unbounded` for all of them |
+///
+/// Nodes that are to exchange filters must all be made from the same [`config`](Self::config).
+///
+/// ```
+/// use bouquet::{dynamic::dynamic::Builder, theory::dynamic::sizing::Distribution};
+/// let mut filter = Builder::bounded(1330, 0.0098, &Distribution::Uniform)?.bits().slices().build()?;
+/// filter.insert("rose")?;
+/// assert_eq!((filter.shape().bits, filter.shape().hashes, filter.shape().capacity), (2959, 10, 222));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Builder {
+    shape: Shape,
+    sizing: Option<Sizing>,
+    advice: Option<&'static str>,
+    config: Config,
+}
+
+impl Builder {
+    /// Components of this shape.
+    ///
+    /// ```
+    /// use bouquet::{dynamic::dynamic::Builder, theory::dynamic::Shape};
+    /// let builder = Builder::sized(Shape { bits: 1280, hashes: 7, capacity: 133 })?;
+    /// assert_eq!(builder.build()?.capacity(), 133);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn sized(shape: Shape) -> Result<Self> {
+        let config = Config::new(KIND.facts())
+            .with("bits", Setting::Count(shape.bits))?
+            .with("hashes", Setting::Count(shape.hashes.into()))?
+            .with("capacity", Setting::Count(shape.capacity))?;
+        Ok(Builder { shape, sizing: None, advice: None, config })
+    }
+
+    fn made_for(mut self, items: u64, fpr: f64) -> Result<Self> {
+        self.config = self.config.with("items", Setting::Count(items))?.with("fpr", Setting::Real(fpr))?;
+        Ok(self)
+    }
+
+    /// The number of keys is known: one component for all of them.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::Builder;
+    /// let builder = Builder::fixed(1330, 0.0098)?;
+    /// assert_eq!(builder.shape().bits, 12_804);
+    /// assert!(builder.advice().is_some_and(|advice| advice.contains("never better")));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn fixed(items: u64, fpr: f64) -> Result<Self> {
+        let mut builder = Self::sized(for_rate(items, fpr)?)?.made_for(items, fpr)?;
+        builder.advice = Some(
+            "For a set of known size a chain is never better than one filter: take `standard`, or `counting` if keys \
+             are removed.",
+        );
+        Ok(builder)
+    }
+
+    /// The bits (or counters) of a component are given: as many keys in each as its rate allows.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::Builder;
+    /// let shape = Builder::component(1280, 0.0098)?.shape();
+    /// assert_eq!((shape.capacity, shape.hashes), (133, 7));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn component(bits: u64, fpr: f64) -> Result<Self> {
+        let config = Config::new(KIND.facts()).with("bits", Setting::Count(bits))?.with("fpr", Setting::Real(fpr))?;
+        let config = config.with("capacity", Setting::Count(capacity(bits, fpr)?))?;
+        let shape = super::settings::Design::new(&config)?.shape;
+        let mut builder = Self::sized(shape)?;
+        builder.config = builder.config.with("fpr", Setting::Real(fpr))?;
+        Ok(builder)
+    }
+
+    /// The set never has more than `bound` keys, and how many it has is known by its distribution: the components whose
+    /// expected memory is least, with the rate `fpr` for a set of the largest size. It never has to be rebuilt.
+    ///
+    /// ```
+    /// use bouquet::{dynamic::dynamic::Builder, theory::dynamic::sizing::{Distribution, Ranks}};
+    /// let small_sets = Distribution::Zipf { exponent: 0.4, ranks: Ranks::Minimum };
+    /// let builder = Builder::bounded(1330, 0.0098, &small_sets)?;
+    /// assert_eq!(builder.sizing().map(|sizing| sizing.components), Some(8));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn bounded(bound: u64, fpr: f64, distribution: &Distribution) -> Result<Self> {
+        let sizing = for_bound(bound, fpr, distribution, MOST_COMPONENTS)?;
+        let mut builder = Self::sized(sizing.shape)?.made_for(bound, fpr)?;
+        builder.sizing = Some(sizing);
+        if sizing.components == 1 {
+            builder.advice =
+                Some("One component is best, so that a chain is never better than one filter: `standard`.");
+        }
+        Ok(builder)
+    }
+
+    /// Nothing but an estimate of the number of keys is known: the rate should stay below `beta`, may drift up to `gamma`
+    /// and never pass it. An insertion that would is refused; see [`Dynamic::needs_rebuild`].
+    ///
+    /// If the rates are so close that not even two components fit between them, the filter is sized as for a set of up to
+    /// `estimate` keys at the rate `gamma`.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::Builder;
+    /// assert_eq!(Builder::unbounded(1330, 0.0098, 0.1)?.shape().capacity, 1330);
+    /// assert_eq!(Builder::unbounded(1330, 0.0098, 0.0099)?.sizing().map(|sizing| sizing.components), Some(6));
+    /// assert!(Builder::unbounded(1330, 0.0098, 0.005).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn unbounded(estimate: u64, beta: f64, gamma: f64) -> Result<Self> {
+        if gamma.partial_cmp(&beta) != Some(std::cmp::Ordering::Greater) {
+            return Err(Error::parameter("gamma", format!("above `fpr`, {beta}"), gamma));
+        }
+        let sizing = unbounded(estimate, beta, gamma)?;
+        let shape = match sizing {
+            Some(sizing) => sizing.shape,
+            None => for_rate(estimate, beta)?,
+        };
+        let mut builder = Self::sized(shape)?.made_for(estimate, beta)?;
+        builder.sizing = sizing;
+        builder.config = builder.config.with("gamma", Setting::Real(gamma))?;
+        Ok(builder)
+    }
+
+    /// Many nodes with sets of these sizes take filters of one shape, to exchange them: the one with the fewest bits in
+    /// all, whose largest set has the rate `fpr`. If the sets may outgrow their bound, take
+    /// [`unbounded`](Self::unbounded) on all nodes: a node that passes the limit of a plain filter only extends itself,
+    /// and only one that passes `gamma` makes all of them rebuild.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::Builder;
+    /// let sizes: Vec<u64> = (1..=1330).collect();
+    /// let builder = Builder::nodes(&sizes, 0.0098)?;
+    /// assert_eq!(builder.shape().bits, 2959);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn nodes(sizes: &[u64], fpr: f64) -> Result<Self> {
+        /// The largest set that a histogram is made of; larger ones are put in as many equal classes.
+        const CLASSES: u64 = 1 << 20;
+        let largest = sizes.iter().copied().max().unwrap_or(0);
+        if largest == 0 {
+            return Err(Error::parameter("items", "the sizes of the sets, not all 0", "none"));
+        }
+        let class = largest.div_ceil(CLASSES);
+        let mut weights = vec![0.0; largest.div_ceil(class) as usize];
+        for &size in sizes.iter().filter(|size| **size > 0) {
+            weights[((size - 1) / class) as usize] += 1.0;
+        }
+        // A class counts as its largest size: the components follow from sets of whole classes.
+        let histogram = if class == 1 {
+            Distribution::Histogram(weights)
+        } else {
+            return Self::nodes_in_classes(weights, class, largest, fpr);
+        };
+        Self::bounded(largest, fpr, &histogram)
+    }
+
+    /// Sizes the components in units of a class and gives them the real number of keys.
+    fn nodes_in_classes(weights: Vec<f64>, class: u64, largest: u64, fpr: f64) -> Result<Self> {
+        let bound = weights.len() as u64;
+        let in_classes = for_bound(bound, fpr, &Distribution::Histogram(weights), MOST_COMPONENTS)?;
+        let keys = in_classes.shape.capacity.saturating_mul(class).min(largest);
+        let shape = for_rate(keys, in_classes.component_rate)?;
+        let mut builder = Self::sized(shape)?.made_for(largest, fpr)?;
+        let components = in_classes.expected_bits / in_classes.shape.bits as f64;
+        builder.sizing = Some(Sizing { shape, expected_bits: components * shape.bits as f64, ..in_classes });
+        Ok(builder)
+    }
+
+    /// The components that were chosen.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::Builder;
+    /// assert_eq!(Builder::fixed(1_000, 0.01)?.shape().hashes, 7);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How they were chosen for a bounded set, with the expected bits.
+    ///
+    /// ```
+    /// use bouquet::{dynamic::dynamic::Builder, theory::dynamic::sizing::Distribution};
+    /// let sizing = Builder::bounded(1330, 0.0098, &Distribution::Uniform)?.sizing();
+    /// assert_eq!(sizing.map(|sizing| sizing.expected_bits.round()), Some(10_345.0));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn sizing(&self) -> Option<Sizing> {
+        self.sizing
+    }
+
+    /// When another kind of filter is the better choice.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::Builder;
+    /// assert!(Builder::fixed(1330, 0.0098)?.advice().is_some());
+    /// assert!(Builder::unbounded(1330, 0.0098, 0.1)?.advice().is_none());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn advice(&self) -> Option<&'static str> {
+        self.advice
+    }
+
+    fn put(mut self, name: &str, setting: Setting) -> Self {
+        self.config = self.config.put(name, setting);
+        self
+    }
+
+    /// Bits instead of counters: a quarter of the memory, and no removal.
+    ///
+    /// ```
+    /// use bouquet::{dynamic::dynamic::Builder, kind::Structure};
+    /// assert_eq!(Builder::fixed(1_000, 0.01)?.bits().build()?.stats().bits, 9586);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn bits(self) -> Self {
+        self.put("components", Setting::Choice("bits"))
+    }
+
+    /// The same position of 64 components in one word: long chains are asked faster.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::Builder;
+    /// let mut filter = Builder::fixed(10, 0.01)?.bits().slices().build()?;
+    /// (0..1_000u32).for_each(|key| filter.add(&key).unwrap());
+    /// assert!((0..1_000u32).all(|key| filter.contains(&key)) && filter.components() == 100);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn slices(self) -> Self {
+        self.put("layout", Setting::Choice("slices"))
+    }
+
+    /// Which keys an insertion puts in. For a multiset with many duplicates take [`Insertion::Improved`].
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::{Builder, Insertion};
+    /// assert!(Builder::fixed(1_000, 0.01)?.insertion(Insertion::Improved).build().is_err(), "not with counters");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn insertion(self, insertion: Insertion) -> Self {
+        self.put("insertion", Setting::Choice(insertion.name()))
+    }
+
+    /// How many removals may wait until it can be told which component holds their key, up to 1,024.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::{Builder, Removal};
+    /// let mut filter = Builder::fixed(1, 0.01)?.retry(1).build()?;
+    /// ["rose", "rose"].map(|key| filter.add(key).is_ok());
+    /// assert_eq!([filter.remove("rose")?, filter.remove("rose")?], [Removal::Waiting, Removal::Ambiguous]);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn retry(self, most: u64) -> Self {
+        self.put("retry", Setting::Count(most.min(1024)))
+    }
+
+    /// Components that are made to be sent: more bits in memory, at most so many per key, and fewer positions per key, so
+    /// that the [compressed](crate::Filter::to_compressed_bytes) frame is shorter. Implies bits.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::Builder;
+    /// let shape = Builder::fixed(1_000, 0.01)?.compressed(48.0)?.shape();
+    /// assert!(shape.bits > 20_000 && shape.hashes <= 3);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn compressed(mut self, memory_bits: f64) -> Result<Self> {
+        let rate = match self.sizing {
+            Some(sizing) => sizing.component_rate,
+            None => self.config.real("fpr").unwrap_or(0.01),
+        };
+        let config = Config::new(KIND.facts())
+            .with("capacity", Setting::Count(self.shape.capacity))?
+            .with("fpr", Setting::Real(rate))?
+            .with("components", Setting::Choice("bits"))?
+            .with("memory-bits", Setting::Real(memory_bits))?;
+        self.shape = super::settings::Design::new(&config)?.shape;
+        let Shape { bits, hashes, .. } = self.shape;
+        let sized = self.put("bits", Setting::Count(bits)).put("hashes", Setting::Count(hashes.into()));
+        Ok(sized.put("memory-bits", Setting::Real(memory_bits)).bits())
+    }
+
+    /// Another hashing than the default.
+    ///
+    /// ```
+    /// use bouquet::{dynamic::dynamic::Builder, hash::Hashing, kind::Structure};
+    /// let filter = Builder::fixed(1_000, 0.01)?.hashed(Hashing::seeded(7)).build()?;
+    /// assert_eq!(filter.hashing().seed(), 7);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn hashed(mut self, hashing: Hashing) -> Self {
+        self.config = self.config.hashed(hashing);
+        self
+    }
+
+    /// The settings, for other nodes and front ends.
+    ///
+    /// ```
+    /// use bouquet::{Filter, dynamic::dynamic::Builder};
+    /// let config = Builder::fixed(1_000, 0.01)?.config();
+    /// assert_eq!(Filter::new(&config)?.kind().facts().id, "dynamic");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn config(&self) -> Config {
+        self.config.clone()
+    }
+
+    /// An empty filter.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::Builder;
+    /// assert_eq!(Builder::fixed(1_000, 0.01)?.build()?.items(), 0);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn build(&self) -> Result<Dynamic> {
+        Dynamic::from_config(&self.config)
+    }
+}
