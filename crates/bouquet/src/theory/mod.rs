@@ -14,10 +14,12 @@
 //! | what no filter can beat; hashed lists; perfect hashing | [`bounds`] |
 //! | union, intersection, cardinality, similarity, joins | [`algebra`] |
 //! | counters and their overflow | [`counters`] |
+//! | cells that contradict: fingerprints, variable increments | [`refutation`] |
 //! | filters made to be sent | [`compressed`] |
 //! | growing chains | [`scalable`], of equal components [`dynamic`]; a fixed matrix of them [`split`] |
 //! | filters that forget | [`stable`] |
 //! | peeling: invertible tables, Bloomier filters | [`peeling`] |
+//! | counter braids: how many counters flows need | [`braids`] |
 //! | many filters side by side | [`bank`] |
 //! | pollution and forgery | [`adversary`] |
 //! | when a positive answer means nothing | [`paradox`] |
@@ -42,6 +44,7 @@ pub mod algebra;
 pub mod bank;
 pub mod blocks;
 pub mod bounds;
+pub mod braids;
 pub mod choices;
 pub mod compressed;
 pub mod counters;
@@ -50,6 +53,7 @@ mod occupancy;
 pub mod paradox;
 pub mod partitioned;
 pub mod peeling;
+pub mod refutation;
 pub mod scalable;
 pub mod special;
 pub mod split;

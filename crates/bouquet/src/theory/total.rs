@@ -160,6 +160,24 @@ proptest! {
     }
 
     #[test]
+    fn refutation_is_total(slice in count(), n in count(), k in probes(), marks in count(), x in real()) {
+        use refutation::Refutation;
+        for code in [
+            Refutation::none(), Refutation::fingerprint(k), Refutation::interval(marks), Refutation::sequence(marks, k),
+        ] {
+            unit(code.chance(n as usize));
+            unit(code.limit_rate(x, k));
+            unit(code.rate(slice, n, k));
+            quantity(code.load(x, k));
+            prop_assert!((1..=64).contains(&code.best_hashes(slice, n)));
+            let _ = (code.for_rate(n, x, None), code.for_rate(n, x, Some(k)));
+        }
+        unit(refutation::fingerprint_rate(k, slice, n, k));
+        let (bits, hashes) = refutation::best_fingerprint(x, k);
+        prop_assert!(bits > 0 && hashes > 0);
+    }
+
+    #[test]
     fn compression_is_total(m in count(), n in count(), k in probes(), x in real(), y in real()) {
         quantity(compressed::message_bits_per_key(x, k));
         quantity(compressed::message_bits(m, n));
@@ -193,6 +211,10 @@ proptest! {
         unit(peeling::unlisted(n, m, k));
         unit(peeling::unknown(n, m, k));
         let _ = (peeling::listing_cells(n, k), peeling::difference_cells(n), peeling::for_listing(n));
+        let _ = (peeling::gap_cells(n), braids::upper_counters(n, x));
+        unit(peeling::mistaken_pure(m, k, k));
+        unit(peeling::id_collision(n, k));
+        unit(braids::next_undecided(x, x, k, x));
         let _ = (peeling::bloomier_cells(n), peeling::compact_cells(n), peeling::bloomier_bits(n, x));
         unit(peeling::bloomier_rate(n, k));
         quantity(peeling::cascade_keys(n, m, x, k));
@@ -260,6 +282,8 @@ proptest! {
         m in prop_oneof![0..3000u64, Just(standard::EXACT_LIMIT + 1), count()], n in count(), k in probes(), x in real(),
         block_bits in prop_oneof![0..600u64, count()], blocks_per_key in probes(), sliced: bool,
     ) {
+        quantity(braids::threshold(k, x));
+        let _ = braids::counters(n, k, x);
         if let Some(exact) = standard::exact_rate(m.min(3000), n, k) {
             unit(exact);
             prop_assert!(exact >= standard::rate(m.min(3000), n, k) * (1.0 - 1e-9));

@@ -9,7 +9,7 @@
 pub mod bloomier;
 mod cells;
 pub mod iblt;
-mod slices;
+pub(crate) mod slices;
 
 use crate::registry::Family;
 

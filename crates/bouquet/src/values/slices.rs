@@ -9,7 +9,7 @@ use crate::hash::{Digest, fastrange};
 
 /// An endless stream of hash words of one digest: its two halves, those of a digest derived from it, and so on.
 #[derive(Clone, Debug)]
-pub(super) struct HashWords {
+pub(crate) struct HashWords {
     digest: Digest,
     drawn: u64,
 }
@@ -17,13 +17,13 @@ pub(super) struct HashWords {
 impl HashWords {
     /// The words of a digest.
     #[inline]
-    pub(super) fn new(digest: Digest) -> Self {
+    pub(crate) fn new(digest: Digest) -> Self {
         HashWords { digest, drawn: 0 }
     }
 
     /// The next word.
     #[inline]
-    pub(super) fn draw(&mut self) -> u64 {
+    pub(crate) fn draw(&mut self) -> u64 {
         let drawn = self.drawn;
         self.drawn += 1;
         if drawn % 2 == 1 {
@@ -37,7 +37,7 @@ impl HashWords {
 
     /// The cell of the next word in this one of the slices of `slice_len` cells.
     #[inline]
-    pub(super) fn cell(&mut self, slice: u64, slice_len: u64) -> u64 {
+    pub(crate) fn cell(&mut self, slice: u64, slice_len: u64) -> u64 {
         slice * slice_len + fastrange(self.draw(), slice_len)
     }
 }
