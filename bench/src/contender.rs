@@ -39,6 +39,14 @@ pub trait Contender<K: BenchKey>: Sized + Sync {
         unreachable!("only called when BATCH is set")
     }
 
+    /// Whether it can remove keys.
+    const REMOVE: bool = false;
+
+    /// Removes a key that is in.
+    fn remove(&mut self, _key: &K) {
+        unreachable!("only called when REMOVE is set")
+    }
+
     /// Whether several threads can insert at once.
     const SHARED: bool = false;
 

@@ -18,6 +18,7 @@ pub enum Metric {
     BatchMiss,
     TwoMiss,
     TwoInsert,
+    Remove,
     Create,
     Serialise,
     Load,
@@ -27,7 +28,7 @@ pub enum Metric {
 
 impl Metric {
     /// All, in the order of the columns.
-    pub const ALL: [Metric; 13] = [
+    pub const ALL: [Metric; 14] = [
         Metric::Insert,
         Metric::Hit,
         Metric::Miss,
@@ -36,6 +37,7 @@ impl Metric {
         Metric::BatchMiss,
         Metric::TwoMiss,
         Metric::TwoInsert,
+        Metric::Remove,
         Metric::Create,
         Metric::Serialise,
         Metric::Load,
@@ -54,6 +56,7 @@ impl Metric {
             Metric::BatchMiss => "batch-miss",
             Metric::TwoMiss => "two-thread-miss",
             Metric::TwoInsert => "two-thread-insert",
+            Metric::Remove => "remove",
             Metric::Create => "create",
             Metric::Serialise => "serialise",
             Metric::Load => "load",
@@ -74,7 +77,7 @@ impl Metric {
 
     /// Whether the ratio to the floor's value means something.
     pub fn has_floor(self) -> bool {
-        self.unit() == "ns/key"
+        self.unit() == "ns/key" && self != Metric::Remove
     }
 }
 
@@ -141,6 +144,11 @@ fn fill<K: BenchKey, C: Contender<K>>(filter: &mut C, keys: &[K]) {
 #[inline(never)]
 fn fill_batch<K: BenchKey, C: Contender<K>>(filter: &mut C, keys: &[K]) {
     keys.chunks(CHUNK).for_each(|keys| filter.insert_batch(keys));
+}
+
+#[inline(never)]
+fn empty<K: BenchKey, C: Contender<K>>(filter: &mut C, keys: &[K]) {
+    keys.iter().for_each(|key| filter.remove(key));
 }
 
 #[inline(never)]
@@ -250,6 +258,16 @@ fn round<K: BenchKey, C: Contender<K>>(work: &Workload<K>, fills: usize) -> Resu
     {
         sample.time(Metric::BatchInsert, filling, fills * n);
         all_found("after insertion in batches", count(&filter, present))?;
+    }
+    if C::REMOVE
+        && let Some(Filled { mut filter, .. }) = filled::<K, C>(work, 1, fill)
+    {
+        let (elapsed, ()) = timed(|| empty(black_box(&mut filter), black_box(&work.inserted)));
+        sample.time(Metric::Remove, elapsed, n);
+        match count(&filter, present) {
+            0 => (),
+            left => return Err(format!("{}: {left} keys are found after all were removed", C::name())),
+        }
     }
     if C::SHARED
         && let Some(filter) = C::new(n as u64, work.fpr)

@@ -11,6 +11,8 @@ use bouquet::core::partitioned::Partitioned;
 use bouquet::core::ultra_fast::UltraFastBloom;
 use bouquet::core::{BitFilter, Layout};
 use bouquet::counting::counting::CountingBloom;
+use bouquet::counting::cuckoo::CuckooFilter;
+use bouquet::counting::quotient::QuotientFilter;
 use bouquet::kind::{Config, Structure};
 use bouquet::shared::SharedBitFilter;
 use bouquet::{Bloom, Filter, SharedBloom, SharedCounting, SharedUltraFastBloom};
@@ -33,6 +35,8 @@ pub fn all<K: BenchKey>() -> Vec<Entry<K>> {
         Entry::of::<SharedUltraFastBloom>(),
         Entry::of::<SharedBloom>(),
         Entry::of::<SharedCounting>(),
+        Entry::of::<CuckooFilter>(),
+        Entry::of::<QuotientFilter>(),
         Entry::of::<Handle<UltraFastBloom>>(),
         Entry::of::<Handle<Bloom>>(),
     ]
@@ -122,6 +126,13 @@ impl<K: BenchKey> Contender<K> for CountingBloom {
 
     fn bits(&self) -> u64 {
         self.counters().bits()
+    }
+
+    const REMOVE: bool = true;
+
+    #[inline]
+    fn remove(&mut self, key: &K) {
+        CountingBloom::remove(self, key).expect("the key is in");
     }
 
     const BATCH: bool = true;
@@ -225,6 +236,63 @@ impl<K: BenchKey> Contender<K> for SharedCounting {
         SharedCounting::insert(self, key);
     }
 }
+
+/// Kinds that keep fingerprints, whose verbs have the same names.
+macro_rules! fingerprint_tables {
+    ($($table:ty),*) => {$(
+        impl<K: BenchKey> Contender<K> for $table {
+            fn name() -> String {
+                format!("bouquet {}", <$table as Structure>::FACTS.id)
+            }
+
+            fn new(n: u64, fpr: f64) -> Option<Self> {
+                <$table>::with_rate(n, fpr).ok()
+            }
+
+            #[inline]
+            fn insert(&mut self, key: &K) {
+                <$table>::insert(self, key).expect("room for as many keys as it was made for");
+            }
+
+            #[inline]
+            fn contains(&self, key: &K) -> bool {
+                <$table>::contains(self, key)
+            }
+
+            fn bits(&self) -> u64 {
+                let config = Structure::config(self);
+                <$table as Structure>::plan(&config).expect("its own settings").bits
+            }
+
+            const BATCH: bool = true;
+
+            fn insert_batch(&mut self, keys: &[K]) {
+                <$table>::insert_batch(self, keys).expect("room for as many keys as it was made for");
+            }
+
+            fn contains_batch(&self, keys: &[K], answers: &mut [bool]) {
+                <$table>::contains_batch(self, keys, answers);
+            }
+
+            const REMOVE: bool = true;
+
+            #[inline]
+            fn remove(&mut self, key: &K) {
+                <$table>::remove(self, key).expect("the key is in");
+            }
+
+            fn to_bytes(&self) -> Option<Vec<u8>> {
+                Some(<$table>::to_bytes(self))
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Option<Self> {
+                <$table>::from_bytes(bytes).ok()
+            }
+        }
+    )*};
+}
+
+fingerprint_tables!(CuckooFilter, QuotientFilter);
 
 /// The dynamic handle on a filter of kind `T`. Single calls look their verb up each time.
 pub struct Handle<T> {

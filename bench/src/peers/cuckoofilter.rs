@@ -35,6 +35,13 @@ impl<K: BenchKey> Contender<K> for Cuckoo {
         8 * (self.0.memory_usage() - size_of::<Self>()) as u64
     }
 
+    const REMOVE: bool = true;
+
+    #[inline]
+    fn remove(&mut self, key: &K) {
+        self.0.delete(key);
+    }
+
     fn to_bytes(&self) -> Option<Vec<u8>> {
         let mut exported = self.0.export();
         exported.values.extend_from_slice(&exported.length.to_le_bytes());

@@ -30,6 +30,13 @@ impl<K: BenchKey> Contender<K> for Quotient {
         8 * self.0.memory_usage() as u64
     }
 
+    const REMOVE: bool = true;
+
+    #[inline]
+    fn remove(&mut self, key: &K) {
+        self.0.remove(key);
+    }
+
     fn to_bytes(&self) -> Option<Vec<u8>> {
         postcard::to_allocvec(&self.0).ok()
     }

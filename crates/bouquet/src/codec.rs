@@ -196,6 +196,23 @@ impl<'a> Encoder<'a> {
         self.sections.push(Section { bytes: SectionBytes::Owned(bytes), bits, coding: Coding::Raw, place: None });
     }
 
+    /// The stores that `fill` writes, copied, so that they need not live as long as the structure: for one that is kept
+    /// in memory otherwise than in its frame.
+    pub fn copied<'b>(&mut self, fill: impl FnOnce(&mut Encoder<'b>)) {
+        let mut other = Encoder::new(self.coding);
+        fill(&mut other);
+        other.state.as_slice().iter().for_each(|&byte| self.state.u8(byte));
+        for section in other.sections {
+            let mut bytes = Vec::with_capacity(section.len() as usize);
+            // Nothing that is copied to memory fails.
+            let _ = section.for_each(|piece| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            });
+            self.sections.push(Section { bytes: SectionBytes::Owned(bytes), place: None, ..section });
+        }
+    }
+
     fn header_len(&self, parameters: &[u8]) -> usize {
         align(PRELUDE + self.sections.len() * TABLE_ROW + parameters.len() + self.state.as_slice().len())
     }

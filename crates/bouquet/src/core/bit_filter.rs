@@ -239,7 +239,8 @@ struct Design {
 }
 
 /// Filters up to this size (256 KiB) are taken to be in the second-level cache, where prefetching only costs.
-pub(crate) const CACHED_WORDS: usize = 1 << 15;
+pub(crate) const CACHED_BITS: u64 = 1 << 21;
+pub(crate) const CACHED_WORDS: usize = (CACHED_BITS / 64) as usize;
 
 impl<L: Layout> BitFilter<L> {
     /// An empty filter of the settings in `config`, which must be for this kind.

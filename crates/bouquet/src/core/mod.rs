@@ -17,8 +17,8 @@ pub mod partitioned;
 pub mod standard;
 pub mod ultra_fast;
 
-pub(crate) use bit_filter::digests;
 pub use bit_filter::{BitFilter, Layout};
+pub(crate) use bit_filter::{CACHED_BITS, digests};
 pub use block_layout::{BlockKind, Blocks, Shape};
 
 use crate::registry::Family;

@@ -29,6 +29,7 @@ pub(crate) use unrolled;
 
 pub(crate) mod flat;
 pub(crate) mod memory;
+pub(crate) mod ones;
 pub(crate) mod split_block;
 
 use std::fs::File;

@@ -2,6 +2,7 @@
 
 pub(crate) mod atomic;
 mod bits;
+pub(crate) mod buckets;
 mod counters;
 pub(crate) mod matrix;
 mod words;
@@ -10,4 +11,4 @@ pub use bits::BitStore;
 pub use counters::Counters;
 pub use matrix::{BitMatrix, Orientation};
 pub use words::Words;
-pub(crate) use words::{Opening, WritableMap, field_max, read_field, write_field};
+pub(crate) use words::{Opening, WritableMap, field_max, invert_window, read_field, read_window, write_field};

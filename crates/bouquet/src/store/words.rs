@@ -218,6 +218,29 @@ pub(crate) fn write_field(words: &mut [u64], bit: u64, width: u32, value: u64) {
     }
 }
 
+/// The 64 bits from bit `bit` on, low bit first; zeros where the words end. Unlike [`read_field`] it has no branch that
+/// depends on whether a word boundary is crossed, which for scattered fields cannot be predicted.
+#[inline]
+pub(crate) fn read_window(words: &[u64], bit: u64) -> u64 {
+    let (word, offset) = ((bit / 64) as usize, (bit % 64) as u32);
+    let low = words.get(word).copied().unwrap_or(0);
+    let high = words.get(word + 1).copied().unwrap_or(0);
+    // Shifted in two steps, because a shift by 64 is none.
+    low >> offset | high << 1 << (63 - offset)
+}
+
+/// Inverts, from bit `bit` on, the bits that are set in `pattern`; those beyond the words are left out.
+#[inline]
+pub(crate) fn invert_window(words: &mut [u64], bit: u64, pattern: u64) {
+    let (word, offset) = ((bit / 64) as usize, (bit % 64) as u32);
+    if let Some(low) = words.get_mut(word) {
+        *low ^= pattern << offset;
+    }
+    if let Some(high) = words.get_mut(word + 1) {
+        *high ^= pattern >> 1 >> (63 - offset);
+    }
+}
+
 /// The largest value of `width` bits (1 to 64).
 #[inline]
 pub(crate) fn field_max(width: u32) -> u64 {

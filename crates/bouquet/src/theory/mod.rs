@@ -15,6 +15,7 @@
 //! | union, intersection, cardinality, similarity, joins | [`algebra`] |
 //! | counters and their overflow | [`counters`] |
 //! | cells that contradict: fingerprints, variable increments | [`refutation`] |
+//! | tables of fingerprints: cuckoo, quotient, d-left | [`fingerprints`] |
 //! | filters made to be sent | [`compressed`] |
 //! | growing chains | [`scalable`], of equal components [`dynamic`]; a fixed matrix of them [`split`] |
 //! | filters that forget | [`stable`] |
@@ -49,6 +50,7 @@ pub mod choices;
 pub mod compressed;
 pub mod counters;
 pub mod dynamic;
+pub mod fingerprints;
 mod occupancy;
 pub mod paradox;
 pub mod partitioned;

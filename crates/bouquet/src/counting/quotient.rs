@@ -1,0 +1,1052 @@
+//! The quotient filter with counts (Bender et al., 2012; Pandey, Bender, Johnson, Patro, 2017).
+//!
+//! # The idea
+//!
+//! A key's hash of p = q + r bits is split: the high q bits, the *quotient*, are its home among 2^q slots, and the low r
+//! bits, the *remainder*, are what is stored. The remainders of one home form a run, in ascending order; runs follow each
+//! other in the order of their homes, each as near to its home as those before it allow. Two bits per slot tell where runs
+//! are, so that from the table the hashes can be read back, sorted.
+//!
+//! ```text
+//! homes with a run   . x . . x x . .       hashes 1|3, 1|7, 4|2, 4|2, 5|0
+//! ends of runs       . . x . . x x .
+//! remainders         . 3 7 . 2 2 0 .       the run of 5 is one slot beyond its home
+//! ```
+//!
+//! That is what other filters cannot do: two filters merge in one pass, and a filter grows without its keys by giving one bit
+//! of the remainder to the quotient. A remainder that is in several times is followed by a counter in the same slots, in
+//! digits that cannot be mistaken for remainders: a key that is in a thousand times takes four slots or so.
+//!
+//! # The formula
+//!
+//! An absent key seems present when its whole hash is that of a present one: 1 - (1 - 2^-p)^n, about a / 2^r with the share a
+//! of the slots in use. A slot takes r + 2.125 bits. See [`theory::fingerprints`](crate::theory::fingerprints).
+//!
+//! # Guarantee and cost
+//!
+//! No false negatives and no count below the truth, as long as only keys are removed that were inserted: **removing any
+//! other that seems present takes the hash of another key, which may then seem absent.** Insertions are refused, with
+//! [`Error::Full`] and nothing changed, beyond 95 % of the slots; [`QuotientFilter::grow`] then doubles them.
+//!
+//! A query reads one block of 64 slots, or two. An insertion or removal moves the slots up to the next unused one: about two
+//! at half load, a hundred and more at 95 %. There is a slack of 10 sqrt(2^q) slots behind the last home.
+//!
+//! The layout `three-bit` of the first quotient filters takes three bits per slot instead of 2.125 and walks from slot to
+//! slot; it gives the same answers.
+//!
+//! # Choose another
+//!
+//! for fewer bits near full load: [`super::cuckoo`]; for counters that merge in place: [`super::counting`].
+
+use std::ops::Range;
+
+use crate::capability::{
+    Compress, Contains, Count, Grow, Insert, Intersect, Item, Merge, Multiplicity, NoteType, Remove,
+};
+use crate::codec::{Decoder, Encoder};
+use crate::error::{Error, Result, same};
+use crate::hash::{Digest, Hashing};
+use crate::key::{BATCH, Key, digest_batch};
+use crate::kind::{
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+};
+use crate::store::{BitStore, field_max};
+use crate::theory::{fingerprints, special};
+
+mod code;
+mod ranked;
+mod three_bit;
+
+use code::{Code, Entry, entry};
+use ranked::Ranked;
+use three_bit::ThreeBit;
+
+/// The registry's row.
+pub const KIND: Kind =
+    Kind::of::<QuotientFilter>().contains().insert().remove().count().grow().merge().intersect().compress().done();
+
+const QUOTIENT: Parameter = Parameter {
+    name: "quotient",
+    help: "bits of the quotient: there are two to this power slots, of which 95 % can be used",
+    of: ParameterType::Count { min: 1, max: 56, default: None },
+};
+
+const REMAINDER: Parameter = Parameter {
+    name: "remainder",
+    help: "bits of the remainder, which a slot holds; growing takes one of them, down to 2",
+    of: ParameterType::Count { min: 2, max: 62, default: None },
+};
+
+const LAYOUT: Parameter = Parameter {
+    name: "layout",
+    help: "how runs are found: by rank and select in 2.125 bits per slot, or by walking, in 3 bits",
+    of: ParameterType::Choice { options: &["rank-select", "three-bit"] },
+};
+
+/// Slots that hold the remainders of homes, in runs.
+///
+/// Laws: a home below 2^q has a run or none; runs lie in the order of their homes, each beginning at its home or directly
+/// behind the run before; what no run has is zero. [`open`](Self::open) and [`close`](Self::close) keep that.
+trait Table: Clone + PartialEq + std::fmt::Debug {
+    /// The number of slots.
+    fn slots(&self) -> u64;
+
+    /// Asks the memory for what a query of this home reads.
+    fn prefetch(&self, home: u64);
+
+    /// Whether the home has a run.
+    fn is_occupied(&self, home: u64) -> bool;
+
+    /// Whether a run ends in this slot, which must belong to a run.
+    fn is_end(&self, slot: u64) -> bool;
+
+    /// Where the run of the home begins, or would begin if it had one.
+    fn run_begin(&self, home: u64) -> u64;
+
+    /// The slot behind the run that begins, or whose inner slot is, here.
+    fn run_end(&self, begin: u64) -> u64;
+
+    /// The first home from this one on that has a run.
+    fn next_home(&self, from: u64) -> Option<u64>;
+
+    /// What a slot holds.
+    fn get(&self, slot: u64) -> u64;
+
+    /// Changes what a slot of a run holds.
+    fn set(&mut self, slot: u64, value: u64);
+
+    /// Makes room for a value at a slot within the run of a home or directly behind it, moving what is there; a home
+    /// without run has an empty one at [`run_begin`](Self::run_begin). Says whether there was an unused slot; nothing has
+    /// changed otherwise.
+    fn open(&mut self, home: u64, run: &mut Range<u64>, slot: u64, value: u64) -> bool;
+
+    /// Takes a slot out of the run of a home, moving what follows back.
+    fn close(&mut self, home: u64, run: &mut Range<u64>, slot: u64);
+
+    /// The run of a home, empty if it has none.
+    #[inline]
+    fn run(&self, home: u64) -> Range<u64> {
+        let begin = self.run_begin(home);
+        if self.is_occupied(home) { begin..self.run_end(begin) } else { begin..begin }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Slots {
+    Ranked(Ranked),
+    ThreeBit(ThreeBit),
+}
+
+/// Does the same with the table, whichever it is.
+macro_rules! with_table {
+    ($slots:expr, $table:ident => $body:expr) => {
+        match $slots {
+            Slots::Ranked($table) => $body,
+            Slots::ThreeBit($table) => $body,
+        }
+    };
+}
+
+/// What the settings say about the slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Shape {
+    quotient: u32,
+    remainder: u32,
+    three_bit: bool,
+}
+
+impl Shape {
+    fn of(config: &Config) -> Result<Self> {
+        let quotient = match (config.count("quotient"), config.count("items")) {
+            (Some(bits), _) => bits as u32,
+            (None, Some(items)) => fingerprints::quotient_bits(items),
+            (None, None) => {
+                return Err(Error::parameter("items", common::ITEMS.range(), "missing (or give `quotient`)"));
+            }
+        };
+        let planned = fingerprints::remainder_bits(config.real("fpr").unwrap_or(0.01));
+        let remainder = config.count("remainder").map_or(planned, |bits| bits as u32);
+        if quotient + remainder > 64 {
+            let found = format!("{remainder} with {quotient} bits of the quotient");
+            return Err(Error::parameter("remainder", "such that a hash has at most 64 bits", found));
+        }
+        let shape = Shape { quotient, remainder, three_bit: config.choice("layout") == "three-bit" };
+        shape.bits().map(|_| shape)
+    }
+
+    /// The slots that are homes.
+    fn homes(&self) -> u64 {
+        1 << self.quotient
+    }
+
+    /// All slots, a whole number of blocks: behind the last home there are 10 sqrt(2^q) more.
+    fn slots(&self) -> u64 {
+        let slack = (10.0 * (self.homes() as f64).sqrt()).ceil() as u64;
+        (self.homes() + slack).next_multiple_of(64)
+    }
+
+    /// The slots that may be in use.
+    fn capacity(&self) -> u64 {
+        ((self.homes() as f64 * fingerprints::QUOTIENT_LOAD) as u64).max(1)
+    }
+
+    fn bits(&self) -> Result<u64> {
+        let bits = if self.three_bit { ThreeBit::bits } else { Ranked::bits }(self.slots(), self.remainder);
+        bits.ok_or_else(|| Error::TooLarge {
+            what: "the slots".into(),
+            bytes: u128::from(self.slots()) * u128::from(self.remainder + 3) / 8,
+        })
+    }
+
+    fn zeroed(&self) -> Result<Slots> {
+        Ok(if self.three_bit {
+            Slots::ThreeBit(ThreeBit::zeroed(self.slots(), self.remainder)?)
+        } else {
+            Slots::Ranked(Ranked::zeroed(self.slots(), self.remainder)?)
+        })
+    }
+
+    /// Home and remainder of a hash.
+    #[inline]
+    fn split(&self, hash: u64) -> (u64, u64) {
+        (hash >> self.remainder, hash & field_max(self.remainder))
+    }
+
+    fn hash_bits(&self) -> u32 {
+        self.quotient + self.remainder
+    }
+}
+
+/// A quotient filter with counts.
+///
+/// ```
+/// use bouquet::counting::quotient::QuotientFilter;
+/// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+/// for _ in 0..1_000 {
+///     filter.insert("rose")?;
+/// }
+/// assert_eq!(filter.count("rose").count, 1_000);
+/// assert!(filter.used() < 10);
+/// filter.remove("rose")?;
+/// assert_eq!(filter.count("rose").count, 999);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuotientFilter {
+    slots: Slots,
+    shape: Shape,
+    hashing: Hashing,
+    /// Slots in use.
+    used: u64,
+    /// Different hashes.
+    distinct: u64,
+    /// Insertions less removals.
+    items: u64,
+    /// The keys and the rate that it was made for.
+    design: (Option<u64>, Option<f64>),
+}
+
+impl QuotientFilter {
+    /// A filter for `items` keys whose false-positive rate is then at most `fpr`.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let filter = QuotientFilter::with_rate(1_000_000, 0.01)?;
+    /// assert_eq!((filter.quotient_bits(), filter.remainder_bits()), (21, 7));
+    /// assert!(QuotientFilter::with_rate(1_000, 0.0).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
+        let config = Config::new(KIND.facts());
+        Self::from_config(&config.with("items", Setting::Count(items))?.with("fpr", Setting::Real(fpr))?)
+    }
+
+    /// A filter of 2^`quotient_bits` slots for remainders of so many bits.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// assert_eq!(QuotientFilter::with_size(10, 8)?.capacity(), 972);
+    /// assert!(QuotientFilter::with_size(10, 1).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn with_size(quotient_bits: u32, remainder_bits: u32) -> Result<Self> {
+        let config = Config::new(KIND.facts()).with("quotient", Setting::Count(quotient_bits.into()))?;
+        Self::from_config(&config.with("remainder", Setting::Count(remainder_bits.into()))?)
+    }
+
+    /// An empty filter of the settings in `config`, which must be for this kind: the way to the other layout and to keyed
+    /// hashing.
+    ///
+    /// ```
+    /// use bouquet::{counting::quotient::{KIND, QuotientFilter}, kind::Config};
+    /// let config = Config::new(KIND.facts()).set("items", "1000")?.set("layout", "three-bit")?;
+    /// let mut filter = QuotientFilter::from_config(&config)?;
+    /// assert!(filter.insert("rose")? && filter.contains("rose"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_config(config: &Config) -> Result<Self> {
+        let shape = Shape::of(config)?;
+        Ok(Self::with_slots(config, shape, shape.zeroed()?))
+    }
+
+    /// The filter of these slots, with its numbers still to be counted.
+    fn with_slots(config: &Config, shape: Shape, slots: Slots) -> Self {
+        // Growing moves a bit from the remainder to the quotient, so that only their sum may be in the domain.
+        let hashing = config.hashing().clone().bind(&format!("quotient {}", shape.hash_bits()));
+        let design = (config.count("items"), config.is_set("fpr").then(|| config.real("fpr")).flatten());
+        QuotientFilter { slots, shape, hashing, used: 0, distinct: 0, items: 0, design }
+    }
+
+    /// Bits of the quotient.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// assert_eq!(QuotientFilter::with_rate(900, 0.01)?.quotient_bits(), 10);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn quotient_bits(&self) -> u32 {
+        self.shape.quotient
+    }
+
+    /// Bits of a remainder.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// assert_eq!(QuotientFilter::with_rate(900, 0.001)?.remainder_bits(), 10);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn remainder_bits(&self) -> u32 {
+        self.shape.remainder
+    }
+
+    /// The slots that can be used: 95 %. A key takes one, more copies of it a few.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// assert_eq!(QuotientFilter::with_size(20, 8)?.capacity(), 996_147);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.shape.capacity()
+    }
+
+    /// The slots in use.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose")?;
+    /// assert_eq!(filter.used(), 1);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.used
+    }
+
+    /// Insertions less removals.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert_batch(&["rose", "rose", "lily"])?;
+    /// assert_eq!((filter.items(), filter.distinct()), (3, 2));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn items(&self) -> u64 {
+        self.items
+    }
+
+    /// Different hashes: the number of different keys, or slightly less.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert_batch(&["rose", "rose"])?;
+    /// assert_eq!(filter.distinct(), 1);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn distinct(&self) -> u64 {
+        self.distinct
+    }
+
+    /// Forgets every key.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose")?;
+    /// filter.clear()?;
+    /// assert!(!filter.contains("rose") && filter.items() == 0);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn clear(&mut self) -> Result<()> {
+        self.slots = self.shape.zeroed()?;
+        (self.used, self.distinct, self.items) = (0, 0, 0);
+        Ok(())
+    }
+
+    /// The hashes in the filter, ascending, with the number of times that each is in: all that is left of the keys.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert_batch(&["rose", "rose", "lily"])?;
+    /// let mut counts: Vec<_> = filter.fingerprints().map(|(_, count)| count).collect();
+    /// counts.sort_unstable();
+    /// assert_eq!(counts, [1, 2]);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let r = self.shape.remainder;
+        let mut home = with_table!(&self.slots, table => table.next_home(0));
+        let (mut run, mut at) = (0..0, 0);
+        std::iter::from_fn(move || {
+            with_table!(&self.slots, table => {
+                while at >= run.end {
+                    let own = home?;
+                    // A run that is not empty takes us forward, so that no home is seen twice.
+                    if run.end > run.start {
+                        home = table.next_home(own + 1);
+                    }
+                    run = table.run(home?);
+                    at = run.start;
+                }
+                let found = entry(|slot| table.get(slot), at, run.end, at == run.start, r);
+                at = found.end;
+                Some((home? << r | found.remainder, found.count))
+            })
+        })
+    }
+
+    #[inline]
+    fn hash(&self, digest: Digest) -> u64 {
+        digest.h1 >> (64 - self.shape.hash_bits())
+    }
+
+    #[inline]
+    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
+        digest_batch(&self.hashing, keys, |digest| {
+            let home = self.shape.split(self.hash(digest)).0;
+            with_table!(&self.slots, table => table.prefetch(home));
+        })
+    }
+
+    /// Inserts a key once more and says whether it was certainly new. [`Error::Full`] when there is no slot for it; nothing
+    /// has changed then.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// assert!(filter.insert("rose")?);
+    /// assert!(!filter.insert("rose")?, "not new, but counted");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
+        self.add(self.hash(key.digest(&self.hashing)), 1)
+    }
+
+    /// Inserts a key `times` times, at the cost of one insertion or so, and says whether it was certainly new.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert_many("rose", 1_000_000)?;
+    /// assert_eq!(filter.count("rose").count, 1_000_000);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn insert_many<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<bool> {
+        if times == 0 {
+            return Ok(!self.contains(key));
+        }
+        self.add(self.hash(key.digest(&self.hashing)), times)
+    }
+
+    #[inline]
+    fn add(&mut self, hash: u64, times: u64) -> Result<bool> {
+        let (home, remainder) = self.shape.split(hash);
+        let room = self.shape.capacity().saturating_sub(self.used);
+        let r = self.shape.remainder;
+        let change = with_table!(&mut self.slots, table => add(table, home, remainder, times, room, r));
+        let Some((fresh, slots)) = change else { return Err(self.full()) };
+        self.used += slots;
+        self.distinct += u64::from(fresh);
+        self.items = self.items.saturating_add(times);
+        Ok(fresh)
+    }
+
+    #[cold]
+    fn full(&self) -> Error {
+        Error::Full {
+            what: format!("{} of {} slots are in use", self.used, self.capacity()),
+            remedy: "let it grow, or make it for more `items` or with a larger `quotient`".into(),
+        }
+    }
+
+    /// Inserts many keys and says how many were certainly new. An error stops at the key that caused it.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// assert_eq!(filter.insert_batch(&["rose", "lily", "rose"])?, 2);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64> {
+        let mut fresh = 0;
+        for keys in keys.chunks(BATCH) {
+            for digest in self.digests(keys).into_iter().take(keys.len()) {
+                fresh += u64::from(self.add(self.hash(digest), 1)?);
+            }
+        }
+        Ok(fresh)
+    }
+
+    /// Whether the key may be in the set. `false` is certain, unless keys were removed that were never inserted.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose")?;
+    /// assert!(filter.contains("rose") && !filter.contains("thistle"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(key.digest(&self.hashing))
+    }
+
+    #[inline]
+    fn contains_digest(&self, digest: Digest) -> bool {
+        let (home, remainder) = self.shape.split(self.hash(digest));
+        with_table!(&self.slots, table => holds(table, home, remainder, self.shape.remainder))
+    }
+
+    /// The answers for many keys, `answers[i]` for `keys[i]`; the longer slice's rest is left alone.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose")?;
+    /// let mut answers = [false; 2];
+    /// filter.contains_batch(&["rose", "thistle"], &mut answers);
+    /// assert_eq!(answers, [true, false]);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            let digests = self.digests(keys);
+            for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
+                *answer = self.contains_digest(digest);
+            }
+        }
+    }
+
+    /// Removes one copy of a key, or says [`Error::NotPresent`] and changes nothing when it is certainly absent.
+    ///
+    /// **Remove only what was inserted.** An absent key that seems present cannot be told from a present one: removing
+    /// it takes the hash of another key, which may then seem absent.
+    ///
+    /// ```
+    /// use bouquet::{Error, counting::quotient::QuotientFilter};
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert_batch(&["rose", "lily"])?;
+    /// filter.remove("rose")?;
+    /// assert!(!filter.contains("rose") && filter.contains("lily"));
+    /// assert!(matches!(filter.remove("rose"), Err(Error::NotPresent)));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        let (home, remainder) = self.shape.split(self.hash(key.digest(&self.hashing)));
+        let r = self.shape.remainder;
+        let removed = with_table!(&mut self.slots, table => subtract(table, home, remainder, r));
+        let Removed { is_last, slots } = removed.ok_or(Error::NotPresent)?;
+        self.used -= slots;
+        self.distinct -= u64::from(is_last);
+        self.items = self.items.saturating_sub(1);
+        Ok(())
+    }
+
+    /// How often the key is in. That is the truth or, as rarely as a false positive, more.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert_batch(&["rose", "rose", "lily"])?;
+    /// assert_eq!((filter.count("rose").count, filter.count("thistle").count), (2, 0));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> Multiplicity {
+        let (home, remainder) = self.shape.split(self.hash(key.digest(&self.hashing)));
+        let r = self.shape.remainder;
+        let count = with_table!(&self.slots, table => match find(table, &table.run(home), remainder, r) {
+            Found::At(_, entry) => entry.count,
+            Found::Before(_) => 0,
+        });
+        Multiplicity { count, at_least: false }
+    }
+
+    /// Adds what `other` holds, in one pass over both: the same filter, bit for bit, as from inserting everything into one.
+    /// [`Error::Full`] when that does not fit; nothing has changed then.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut here = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// let mut there = here.clone();
+    /// here.insert("rose")?;
+    /// there.insert_batch(&["rose", "lily"])?;
+    /// here.merge(&there)?;
+    /// assert_eq!((here.count("rose").count, here.count("lily").count), (2, 1));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn merge(&mut self, other: &Self) -> Result<()> {
+        self.comparable(other)?;
+        let (mine, theirs) = (self.fingerprints(), other.fingerprints());
+        let merged = self.rebuilt(self.shape, joined(mine, theirs).map(|(hash, a, b)| (hash, a.saturating_add(b))))?;
+        *self = merged;
+        Ok(())
+    }
+
+    /// Keeps what `other` holds too, each hash as often as both have it.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut here = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// let mut there = here.clone();
+    /// here.insert_batch(&["rose", "rose", "iris"])?;
+    /// there.insert_batch(&["rose", "lily"])?;
+    /// here.intersect(&there)?;
+    /// assert_eq!((here.count("rose").count, here.items()), (1, 1));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn intersect(&mut self, other: &Self) -> Result<()> {
+        self.comparable(other)?;
+        let both = joined(self.fingerprints(), other.fingerprints()).map(|(hash, a, b)| (hash, a.min(b)));
+        *self = self.rebuilt(self.shape, both.filter(|&(_, count)| count > 0))?;
+        Ok(())
+    }
+
+    fn comparable(&self, other: &Self) -> Result<()> {
+        same("quotient bits", self.shape.quotient, other.shape.quotient)?;
+        same("remainder bits", self.shape.remainder, other.shape.remainder)?;
+        same("layout", self.shape.three_bit, other.shape.three_bit)?;
+        same("hashing", &self.hashing, &other.hashing)
+    }
+
+    /// Doubles the slots, without the keys: a bit of the remainders goes over to the quotients. No answer changes, and
+    /// neither does the rate, because hashes stay as long as they are. [`Error::Full`] when remainders have only 2 bits left.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_size(10, 8)?;
+    /// filter.insert("rose")?;
+    /// filter.grow()?;
+    /// assert!(filter.contains("rose"));
+    /// assert_eq!((filter.quotient_bits(), filter.remainder_bits()), (11, 7));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn grow(&mut self) -> Result<()> {
+        let shape = Shape { quotient: self.shape.quotient + 1, remainder: self.shape.remainder - 1, ..self.shape };
+        if shape.remainder < 2 {
+            return Err(Error::Full {
+                what: "remainders have 2 bits and cannot give another to the quotient".into(),
+                remedy: "make it with a larger `remainder`".into(),
+            });
+        }
+        *self = self.rebuilt(shape, self.fingerprints())?;
+        Ok(())
+    }
+
+    /// A filter of another shape with these hashes, which must ascend and be as long as before.
+    fn rebuilt(&self, shape: Shape, hashes: impl Iterator<Item = (u64, u64)>) -> Result<Self> {
+        let mut filter = QuotientFilter {
+            slots: shape.zeroed()?,
+            shape,
+            hashing: self.hashing.clone(),
+            used: 0,
+            distinct: 0,
+            items: 0,
+            ..*self
+        };
+        for (hash, count) in hashes {
+            filter.add(hash, count)?;
+        }
+        Ok(filter)
+    }
+
+    /// The frame.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose")?;
+    /// assert!(QuotientFilter::from_bytes(&filter.to_bytes())?.contains("rose"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        crate::codec::to_bytes(self)
+    }
+
+    /// Reads a frame of this kind.
+    ///
+    /// ```
+    /// use bouquet::counting::quotient::QuotientFilter;
+    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose")?;
+    /// assert_eq!(QuotientFilter::from_bytes(&filter.to_bytes())?, filter);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        crate::codec::from_bytes(bytes)
+    }
+
+    /// The stores as they are in a frame.
+    fn stores(&self) -> Vec<BitStore> {
+        match &self.slots {
+            // As much memory again as the filter has; where that cannot be had, nothing can be written.
+            Slots::Ranked(table) => table.to_stores().expect("memory for a copy of the filter").to_vec(),
+            Slots::ThreeBit(table) => vec![table.store().clone()],
+        }
+    }
+
+    /// Counts what the slots hold, and refuses runs that no content has.
+    fn counted(mut self) -> Result<Self> {
+        let (shape, r) = (self.shape, self.shape.remainder);
+        let corrupt =
+            |home: u64| Error::corrupt("slots", "runs of remainders and counters", format!("other at {home}"));
+        let mut from = 0;
+        while let Some(home) = with_table!(&self.slots, table => table.next_home(from)) {
+            if home >= shape.homes() {
+                return Err(corrupt(home));
+            }
+            from = home + 1;
+            with_table!(&self.slots, table => {
+                let run = table.run(home);
+                let (mut at, mut least) = (run.start, 0);
+                while at < run.end {
+                    let found = entry(|slot| table.get(slot), at, run.end, at == run.start, r);
+                    let code = Code::new(found.remainder, found.count, r);
+                    let same = code.symbols().iter().copied().eq((at..found.end).map(|slot| table.get(slot)));
+                    if !same || found.remainder < least {
+                        return Err(corrupt(home));
+                    }
+                    (at, least) = (found.end, found.remainder + 1);
+                    self.distinct += 1;
+                    self.items = self.items.saturating_add(found.count);
+                }
+                self.used += run.end - run.start;
+            });
+        }
+        if self.used > shape.capacity() {
+            return Err(Error::corrupt("slots in use", format!("at most {}", shape.capacity()), self.used));
+        }
+        Ok(self)
+    }
+}
+
+/// Where a remainder is in a run, or where it would be.
+enum Found {
+    At(u64, Entry),
+    Before(u64),
+}
+
+#[inline]
+fn find<T: Table>(table: &T, run: &Range<u64>, remainder: u64, r: u32) -> Found {
+    let mut at = run.start;
+    while at < run.end {
+        let found = entry(|slot| table.get(slot), at, run.end, at == run.start, r);
+        if found.remainder >= remainder {
+            return if found.remainder == remainder { Found::At(at, found) } else { Found::Before(at) };
+        }
+        at = found.end;
+    }
+    Found::Before(at)
+}
+
+/// Whether a home's run has the remainder.
+#[inline]
+fn holds<T: Table>(table: &T, home: u64, remainder: u64, r: u32) -> bool {
+    // The remainder is likely near its home; its line is asked for before it is known where.
+    table.prefetch(home);
+    if !table.is_occupied(home) {
+        return false;
+    }
+    let begin = table.run_begin(home);
+    // Most runs are one slot long, and in the first nothing but a remainder can be.
+    let first = table.get(begin);
+    if first >= remainder || table.is_end(begin) {
+        return first == remainder;
+    }
+    matches!(find(table, &(begin..table.run_end(begin)), remainder, r), Found::At(..))
+}
+
+/// Adds copies of a remainder, taking at most `room` more slots. Says whether it was new and how many slots it took, or
+/// nothing when there is no room; then nothing has changed.
+#[inline]
+fn add<T: Table>(table: &mut T, home: u64, remainder: u64, times: u64, room: u64, r: u32) -> Option<(bool, u64)> {
+    table.prefetch(home);
+    let mut run = table.run(home);
+    match find(table, &run, remainder, r) {
+        Found::Before(at) if times == 1 => (room > 0 && table.open(home, &mut run, at, remainder)).then_some((true, 1)),
+        Found::Before(at) => {
+            let slots = recode(table, home, &mut run, at..at, &Code::new(remainder, times, r), room)?;
+            Some((true, slots))
+        }
+        Found::At(at, found) => {
+            let code = Code::new(remainder, found.count.saturating_add(times), r);
+            let slots = recode(table, home, &mut run, at..found.end, &code, room)?;
+            Some((false, slots))
+        }
+    }
+}
+
+struct Removed {
+    is_last: bool,
+    /// Slots that have become free.
+    slots: u64,
+}
+
+/// Takes one copy of a remainder out; nothing when it is not there.
+#[inline]
+fn subtract<T: Table>(table: &mut T, home: u64, remainder: u64, r: u32) -> Option<Removed> {
+    table.prefetch(home);
+    if !table.is_occupied(home) {
+        return None;
+    }
+    let mut run = table.run(home);
+    let Found::At(at, found) = find(table, &run, remainder, r) else { return None };
+    if found.count == 1 {
+        table.close(home, &mut run, at);
+        return Some(Removed { is_last: true, slots: 1 });
+    }
+    // The code of a smaller count is never longer: a digit less may want a prefix, which is no more than the digit was.
+    let code = Code::new(remainder, found.count - 1, r);
+    let slots = recode(table, home, &mut run, at..found.end, &code, 0)?;
+    Some(Removed { is_last: false, slots })
+}
+
+/// Writes a code in the place of the slots `old` of a run, and says by how many slots it is longer or shorter; nothing,
+/// with nothing changed, when there is no room for it.
+fn recode<T: Table>(
+    table: &mut T,
+    home: u64,
+    run: &mut Range<u64>,
+    old: Range<u64>,
+    code: &Code,
+    room: u64,
+) -> Option<u64> {
+    let symbols = code.symbols();
+    let (before, after) = (old.end - old.start, symbols.len() as u64);
+    if after.saturating_sub(before) > room {
+        return None;
+    }
+    for opened in before..after {
+        if !table.open(home, run, old.start + opened, 0) {
+            (before..opened).rev().for_each(|slot| table.close(home, run, old.start + slot));
+            return None;
+        }
+    }
+    (after..before).rev().for_each(|slot| table.close(home, run, old.start + slot));
+    for (slot, &symbol) in (old.start..).zip(symbols) {
+        table.set(slot, symbol);
+    }
+    Some(after.abs_diff(before))
+}
+
+/// The hashes of two ascending lists, ascending, with the count in each.
+fn joined(
+    left: impl Iterator<Item = (u64, u64)>,
+    right: impl Iterator<Item = (u64, u64)>,
+) -> impl Iterator<Item = (u64, u64, u64)> {
+    let (mut left, mut right) = (left.peekable(), right.peekable());
+    std::iter::from_fn(move || {
+        let least = [left.peek(), right.peek()].into_iter().flatten().map(|&(hash, _)| hash).min()?;
+        let count = |next: Option<(u64, u64)>| next.map_or(0, |(_, count)| count);
+        let mine = count(left.next_if(|&(hash, _)| hash == least));
+        Some((least, mine, count(right.next_if(|&(hash, _)| hash == least))))
+    })
+}
+
+impl Structure for QuotientFilter {
+    const FACTS: Facts = Facts {
+        id: "quotient",
+        number: 71,
+        name: "Quotient filter",
+        aliases: &["QF", "CQF", "RSQF", "quotient-filter"],
+        family: "counting",
+        papers: &[
+            "M. A. Bender et al., Don't thrash: how to cache your hash on flash, 2012",
+            "P. Pandey, M. A. Bender, R. Johnson, R. Patro, A general-purpose counting filter: making every bit count, 2017",
+        ],
+        summary: "Is x still in S, and how often? For multisets that are merged and that outgrow their plan.",
+        idea: "The high bits of a key's hash are its home among the slots, the low ones are stored there, sorted, as near \
+               to the home as possible; two bits per slot tell which slots belong to which home. So the hashes can be \
+               read back: filters merge in one pass and grow without their keys. Counts are kept in the slots behind \
+               a remainder. Only keys that were inserted may be removed: removing any other that seems present can make \
+               a key vanish.",
+        formulas: &[
+            "rate = 1 - (1 - 2^-(q+r))^n, about a / 2^r for the share a of the slots in use",
+            "bits per key = (r + 2.125) / a, with a at most 0.95",
+            "q = ceil(log2(n / 0.95)), r = ceil(log2(1/rate))",
+            "a count C takes about 2 + log2(C) / r slots",
+        ],
+        choose_another: "fewer bits near full load: cuckoo; counters that are added in place: counting.",
+        errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
+        note: NoteType::None,
+        parameters: &[common::ITEMS, common::FPR, QUOTIENT, REMAINDER, LAYOUT],
+    };
+
+    fn plan(config: &Config) -> Result<Plan> {
+        let shape = Shape::of(config)?;
+        let items = config.count("items");
+        let rate = |items| fingerprints::quotient_rate(shape.hash_bits(), items);
+        Ok(Plan { bits: shape.bits()?, hashes: 1, items, fpr: items.map(rate) })
+    }
+
+    fn create(config: &Config) -> Result<Self> {
+        Self::from_config(config)
+    }
+
+    fn config(&self) -> Config {
+        let mut config = Config::new(const { &Self::FACTS }).hashed(self.hashing.clone());
+        if let Some(items) = self.design.0 {
+            config = config.put("items", Setting::Count(items));
+        }
+        if let Some(fpr) = self.design.1 {
+            config = config.put("fpr", Setting::Real(fpr));
+        }
+        config
+            .put("quotient", Setting::Count(self.shape.quotient.into()))
+            .put("remainder", Setting::Count(self.shape.remainder.into()))
+            .put("layout", Setting::Choice(if self.shape.three_bit { "three-bit" } else { "rank-select" }))
+    }
+
+    fn hashing(&self) -> &Hashing {
+        &self.hashing
+    }
+
+    fn stats(&self) -> Stats {
+        let homes = self.shape.homes() as f64;
+        Stats {
+            items: self.items,
+            // The shape was checked when the filter was made.
+            bits: self.shape.bits().unwrap_or(u64::MAX),
+            hashes: 1,
+            fill: Some(self.used as f64 / homes),
+            fpr: Some(self.distinct as f64 / 2f64.powi(self.shape.hash_bits() as i32)),
+            // A key takes a slot, and the third copy of one makes that four at most.
+            honest_fill: Some(self.items as f64 * (4.0 / 3.0) / homes),
+        }
+    }
+
+    fn expected(&self, items: u64) -> Rates {
+        let rate = |items| Some(fingerprints::quotient_rate(self.shape.hash_bits(), items));
+        // Another key is counted with this one just when it would make it seem present.
+        Rates { false_positive: rate(items), over_count: rate(items.saturating_sub(1)), ..Rates::default() }
+    }
+
+    /// Stores: rank-select, the occupieds, the runends, the remainders and the offsets; three-bit, the slots. The numbers
+    /// follow from them.
+    fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
+        let stores = self.stores();
+        encoder.copied(|encoder| stores.iter().for_each(|store| encoder.bits(store)));
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self> {
+        let shape = Shape::of(decoder.config())?;
+        let (slots, r) = (shape.slots(), shape.remainder);
+        let slots = if shape.three_bit {
+            let bits = decoder.bits(shape.bits()?)?;
+            Slots::ThreeBit(ThreeBit::from_store(bits, slots, r)?)
+        } else {
+            // The shape's bits are in range, so these are too.
+            let stores = [
+                decoder.bits(slots)?,
+                decoder.bits(slots)?,
+                decoder.bits(slots * u64::from(r))?,
+                decoder.bits(slots / 64 * 8)?,
+            ];
+            Slots::Ranked(Ranked::from_stores(slots, r, &stores)?)
+        };
+        Self::with_slots(decoder.config(), shape, slots).counted()
+    }
+}
+
+impl Contains for QuotientFilter {
+    fn contains(&self, key: &[u8]) -> bool {
+        QuotientFilter::contains(self, key)
+    }
+
+    fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
+        QuotientFilter::contains_batch(self, keys, answers);
+    }
+}
+
+impl Insert for QuotientFilter {
+    fn insert(&mut self, item: Item<'_>) -> Result<bool> {
+        QuotientFilter::insert(self, item.bare()?)
+    }
+
+    fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
+        let mut fresh = 0;
+        for items in items.chunks(BATCH) {
+            for (item, digest) in items.iter().zip(self.digests(items)) {
+                item.bare()?;
+                fresh += u64::from(self.add(self.hash(digest), 1)?);
+            }
+        }
+        Ok(fresh)
+    }
+}
+
+impl Remove for QuotientFilter {
+    fn remove(&mut self, item: Item<'_>) -> Result<()> {
+        QuotientFilter::remove(self, item.bare()?)
+    }
+}
+
+impl Count for QuotientFilter {
+    fn count(&self, key: &[u8]) -> Multiplicity {
+        QuotientFilter::count(self, key)
+    }
+}
+
+impl Grow for QuotientFilter {
+    fn capacity(&self) -> u64 {
+        QuotientFilter::capacity(self)
+    }
+
+    fn grow(&mut self) -> Result<()> {
+        QuotientFilter::grow(self)
+    }
+}
+
+impl Merge for QuotientFilter {
+    fn merge(&mut self, other: &Self) -> Result<()> {
+        QuotientFilter::merge(self, other)
+    }
+}
+
+impl Intersect for QuotientFilter {
+    fn intersect(&mut self, other: &Self) -> Result<()> {
+        QuotientFilter::intersect(self, other)
+    }
+}
+
+impl Compress for QuotientFilter {
+    fn entropy_bits(&self) -> f64 {
+        self.stores().iter().map(|store| store.len() as f64 * special::entropy(store.fill())).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,350 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::hash::SplitMix;
+
+const LAYOUTS: [&str; 2] = ["rank-select", "three-bit"];
+
+fn empty(quotient: u32, remainder: u32, layout: &str) -> QuotientFilter {
+    let config = Config::new(KIND.facts()).set("quotient", &quotient.to_string()).unwrap();
+    let config = config.set("remainder", &remainder.to_string()).unwrap().set("layout", layout).unwrap();
+    QuotientFilter::from_config(&config).unwrap()
+}
+
+impl QuotientFilter {
+    fn count_of(&self, hash: u64) -> u64 {
+        let (home, remainder) = self.shape.split(hash);
+        with_table!(&self.slots, table => match find(table, &table.run(home), remainder, self.shape.remainder) {
+            Found::At(_, entry) => entry.count,
+            Found::Before(_) => 0,
+        })
+    }
+
+    /// The slots are what a sequence of operations leads to, and the numbers are theirs.
+    fn check(&self) {
+        let again = QuotientFilter::from_bytes(&self.to_bytes()).unwrap();
+        assert_eq!(*self, again);
+    }
+}
+
+/// Numbers with the probabilities of Zipf's law, from 0.
+struct Zipf(Vec<f64>);
+
+impl Zipf {
+    fn new(n: u32) -> Self {
+        let mut sum = 0.0;
+        Zipf(
+            (1..=n)
+                .map(|i| {
+                    sum += 1.0 / f64::from(i);
+                    sum
+                })
+                .collect(),
+        )
+    }
+
+    fn draw(&self, random: &mut SplitMix) -> u64 {
+        let at = random.unit() * self.0[self.0.len() - 1];
+        self.0.partition_point(|&sum| sum < at) as u64
+    }
+}
+
+#[test]
+fn the_rate_at_90_percent_is_the_published_one() {
+    let mut filter = QuotientFilter::with_size(17, 9).unwrap();
+    let (keys, queries) = ((1u64 << 17) * 9 / 10, 1_000_000u64);
+    (0..keys).for_each(|key| assert!(filter.insert(&key).is_ok()));
+    let expected = filter.expected(keys).false_positive.unwrap();
+    assert!((expected - 0.00176).abs() < 5e-6);
+    let absent = 1u64 << 40;
+    let found = (absent..absent + queries).filter(|key| filter.contains(key)).count();
+    let (measured, sigma) = (found as f64 / queries as f64, (expected / queries as f64).sqrt());
+    assert!((measured - expected).abs() < 5.0 * sigma, "{measured}, expected {expected}");
+    assert!((0..keys).all(|key| filter.contains(&key)));
+}
+
+/// The model is a map of hashes, which is what the filter can tell apart.
+fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
+    for (quotient, remainder) in [(10, 2), (10, 5), (12, 9)] {
+        let mut filter = empty(quotient, remainder, layout);
+        let mut model: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut random = SplitMix::new(u64::from(remainder));
+        let zipf = Zipf::new(1 << (quotient - 1));
+        let mut full = 0u64;
+        for step in 0..operations / 3 {
+            let key = zipf.draw(&mut random);
+            let mut hash = filter.hash(key.digest(&filter.hashing));
+            if key % 3 == 0 {
+                hash &= !field_max(remainder); // remainder 0 more often than chance has it
+            }
+            let own = model.entry(hash).or_default();
+            match random.below(5) {
+                0 | 1 => {
+                    let times = if random.below(50) == 0 { 1 + random.below(10_000) } else { 1 };
+                    match filter.add(hash, times) {
+                        Ok(fresh) => {
+                            assert_eq!(fresh, *own == 0);
+                            *own += times;
+                        }
+                        Err(_) => full += 1,
+                    }
+                }
+                2 | 3 => {
+                    let (home, low) = filter.shape.split(hash);
+                    let removed = with_table!(&mut filter.slots, table => subtract(table, home, low, remainder));
+                    assert_eq!(removed.is_some(), *own > 0);
+                    if let Some(removed) = removed {
+                        *own -= 1;
+                        assert_eq!(removed.is_last, *own == 0);
+                        filter.used -= removed.slots;
+                        filter.distinct -= u64::from(removed.is_last);
+                        filter.items -= 1;
+                    }
+                }
+                _ => {}
+            }
+            assert_eq!(filter.count_of(hash), *own, "step {step}");
+            if step % 50_000 == 0 {
+                filter.check();
+                assert!(filter.fingerprints().eq(model.iter().filter(|(_, n)| **n > 0).map(|(h, n)| (*h, *n))));
+            }
+        }
+        assert!(filter.used() > filter.capacity() / 4 && full < operations / 10, "{} {full}", filter.used());
+        filter.check();
+        model.retain(|_, count| *count > 0);
+        assert!(
+            model.values().any(|&count| count > 1_000) && model.keys().any(|hash| hash & field_max(remainder) == 0)
+        );
+        assert!(filter.fingerprints().eq(model.into_iter()));
+    }
+}
+
+#[test]
+fn a_million_random_operations_agree_with_a_map() {
+    random_operations_agree_with_a_map("rank-select", 1_000_000);
+}
+
+#[test]
+fn random_operations_of_the_three_bit_layout_agree_with_a_map() {
+    random_operations_agree_with_a_map("three-bit", 150_000);
+}
+
+#[test]
+fn every_count_of_every_remainder_is_kept_beside_neighbours() {
+    for layout in LAYOUTS {
+        for remainder in [2, 3, 4] {
+            for low in 0..1u64 << remainder {
+                let mut filter = empty(6, remainder, layout);
+                // The whole run of one home, and neighbours that it pushes on.
+                let hashes: Vec<u64> = [20, 21, 23]
+                    .into_iter()
+                    .flat_map(|home| {
+                        (0..1u64 << remainder)
+                            .filter(move |low| home == 20 || low % 2 == 0)
+                            .map(move |low| home << remainder | low)
+                    })
+                    .take(25)
+                    .collect();
+                hashes.iter().for_each(|&hash| assert!(filter.add(hash, 1).unwrap()));
+                for count in (2..300).chain([1_000, 9_999, 10_000]) {
+                    let step = count - filter.count_of(20 << remainder | low);
+                    filter.add(20 << remainder | low, step).unwrap();
+                    assert_eq!(filter.count_of(20 << remainder | low), count);
+                    let others = hashes.iter().filter(|&&hash| hash != 20 << remainder | low);
+                    assert!(others.map(|&hash| filter.count_of(hash)).all(|count| count == 1), "{low} {count}");
+                }
+                filter.check();
+            }
+        }
+    }
+}
+
+#[test]
+fn merging_equals_inserting_both_streams_bit_for_bit() {
+    for layout in LAYOUTS {
+        let mut random = SplitMix::new(5);
+        let zipf = Zipf::new(3_000);
+        let [mut a, mut b, mut both] = [(); 3].map(|()| empty(12, 6, layout));
+        for i in 0..6_000 {
+            let key = zipf.draw(&mut random);
+            if i % 3 == 0 { &mut a } else { &mut b }.insert(&key).unwrap();
+            both.insert(&key).unwrap();
+        }
+        let mut merged = a.clone();
+        merged.merge(&b).unwrap();
+        assert_eq!(merged, both);
+        assert_eq!(merged.to_bytes(), both.to_bytes());
+        let mut other_way = b.clone();
+        other_way.merge(&a).unwrap();
+        assert_eq!(other_way, both);
+        merged.intersect(&a).unwrap();
+        assert!(merged.fingerprints().eq(a.fingerprints()), "what is in A is in both");
+        a.intersect(&b).unwrap();
+        assert!(a.fingerprints().all(|(hash, count)| count <= b.count_of(hash)));
+        a.check();
+    }
+}
+
+#[test]
+fn a_merger_that_does_not_fit_is_refused_and_changes_nothing() {
+    let (mut a, mut b) = (empty(8, 8, LAYOUTS[0]), empty(8, 8, LAYOUTS[0]));
+    (0..200u64).for_each(|key| assert!(a.insert(&key).is_ok() && b.insert(&(key + 1_000)).is_ok()));
+    let before = a.to_bytes();
+    assert!(matches!(a.merge(&b), Err(Error::Full { .. })));
+    assert_eq!(a.to_bytes(), before);
+}
+
+#[test]
+fn growing_keeps_the_multiset_down_to_two_bits() {
+    for layout in LAYOUTS {
+        let mut filter = empty(8, 6, layout);
+        let zipf = Zipf::new(60);
+        let mut random = SplitMix::new(6);
+        (0..3_000).for_each(|_| assert!(filter.insert(&zipf.draw(&mut random)).is_ok()));
+        let listed: Vec<_> = filter.fingerprints().collect();
+        for grown in 1..=4 {
+            let capacity = filter.capacity();
+            filter.grow().unwrap();
+            assert!(filter.capacity() > capacity);
+            assert_eq!((filter.quotient_bits(), filter.remainder_bits()), (8 + grown, 6 - grown));
+            assert!(filter.fingerprints().eq(listed.iter().copied()));
+            filter.check();
+        }
+        let before = filter.clone();
+        assert!(matches!(filter.grow(), Err(Error::Full { .. })));
+        assert_eq!(filter, before);
+    }
+}
+
+#[test]
+fn metadata_takes_2_125_bits_per_slot() {
+    for quotient in [6, 12, 20] {
+        let shape = Shape { quotient, remainder: 9, three_bit: false };
+        assert_eq!(shape.bits().unwrap() as f64 / shape.slots() as f64, 9.0 + 2.125);
+        let shape = Shape { three_bit: true, ..shape };
+        assert_eq!(shape.bits().unwrap(), shape.slots() * 12);
+    }
+    let filter = QuotientFilter::with_size(12, 9).unwrap();
+    let stored: u64 = filter.stores().iter().map(BitStore::len).sum();
+    assert_eq!(stored, filter.stats().bits);
+}
+
+#[test]
+fn both_layouts_hold_the_same_and_refuse_the_same() {
+    let [mut ranked, mut walked] = LAYOUTS.map(|layout| empty(9, 4, layout));
+    let mut random = SplitMix::new(7);
+    for _ in 0..20_000 {
+        let key = random.below(600);
+        let (left, right) = if random.below(5) < 3 {
+            (ranked.insert(&key).ok(), walked.insert(&key).ok())
+        } else {
+            (ranked.remove(&key).ok().map(|()| true), walked.remove(&key).ok().map(|()| true))
+        };
+        assert_eq!(left, right);
+    }
+    assert!(ranked.fingerprints().eq(walked.fingerprints()));
+    assert!((0..1_000u64).all(|key| ranked.contains(&key) == walked.contains(&key)));
+}
+
+#[test]
+fn a_refused_insertion_changes_nothing() {
+    for layout in LAYOUTS {
+        let mut filter = empty(7, 3, layout);
+        let first = (0u64..).find(|key| filter.insert(key).is_err()).unwrap();
+        assert!(filter.used() >= filter.capacity() - 1);
+        let before = filter.to_bytes();
+        let refused = (0..first).filter(|key| filter.clone().insert_many(key, 1_000).is_err()).count();
+        assert!(refused > 10);
+        for key in 0..first + 100 {
+            if filter.clone().insert_many(&key, 1_000).is_err() {
+                filter.insert_many(&key, 1_000).unwrap_err();
+                assert_eq!(filter.to_bytes(), before);
+            }
+        }
+        (0..first).for_each(|key| filter.remove(&key).unwrap());
+        assert_eq!(filter, empty(7, 3, layout), "an empty filter is all zeros");
+    }
+}
+
+#[test]
+fn long_clusters_make_offsets_saturate_and_are_still_found() {
+    for layout in LAYOUTS {
+        // All keys in a few homes: the runs behind them are pushed by more than 255 slots.
+        let mut filter = empty(12, 12, layout);
+        let hashes: Vec<u64> = (0..900u64).map(|i| (100 + i / 300) << 12 | (i * 13 % 4096)).collect();
+        let behind: Vec<u64> = (103..1_500u64).step_by(3).map(|home| home << 12 | 7).collect();
+        for &hash in hashes.iter().chain(&behind) {
+            assert!(filter.add(hash, 1).unwrap());
+        }
+        filter.check();
+        assert!(hashes.iter().chain(&behind).all(|&hash| filter.count_of(hash) == 1));
+        let mut left: Vec<u64> = hashes.iter().chain(&behind).copied().collect();
+        let mut random = SplitMix::new(8);
+        while !left.is_empty() {
+            let hash = left.swap_remove(random.below(left.len() as u64) as usize);
+            let (home, low) = filter.shape.split(hash);
+            with_table!(&mut filter.slots, table => subtract(table, home, low, 12)).unwrap();
+            (filter.used, filter.distinct, filter.items) = (filter.used - 1, filter.distinct - 1, filter.items - 1);
+            if left.len() % 100 == 0 {
+                filter.check();
+                assert!(left.iter().all(|&hash| filter.count_of(hash) == 1));
+            }
+        }
+        assert_eq!(filter, empty(12, 12, layout));
+    }
+}
+
+#[test]
+fn a_full_slack_refuses_and_undoes_what_was_begun() {
+    for layout in LAYOUTS {
+        // Homes at the very end: the slots behind them run out long before 95 % are in use.
+        let mut filter = empty(12, 12, layout);
+        let mut held = Vec::new();
+        let refused = (0..4_000u64).map(|i| 4_095 << 12 | i).find(|&hash| {
+            let refused = filter.add(hash, 1).is_err();
+            held.extend((!refused).then_some(hash));
+            refused
+        });
+        assert!(refused.is_some());
+        let before = filter.clone();
+        assert!(filter.add(held[0], 1_000_000).is_err(), "needs several slots");
+        assert_eq!(filter, before);
+        filter.check();
+        assert!(held.iter().all(|&hash| filter.count_of(hash) == 1));
+    }
+}
+
+#[test]
+fn forged_slots_are_refused_or_harmless() {
+    for layout in LAYOUTS {
+        let mut good = empty(6, 3, layout);
+        (0..50u64).for_each(|key| assert!(good.insert_many(&key, 1 + key % 7).is_ok() || good.used() > 50));
+        good.check();
+        let mut random = SplitMix::new(9);
+        let mut refused = 0;
+        for _ in 0..2_000 {
+            // Frames with right checksums and wrong content.
+            let mut forged = good.clone();
+            match &mut forged.slots {
+                Slots::Ranked(table) => {
+                    let slot = random.below(table.slots());
+                    table.set(slot, random.next_u64());
+                }
+                Slots::ThreeBit(table) => {
+                    let slot = random.below(table.slots());
+                    table.set(slot, random.next_u64());
+                }
+            }
+            if let Ok(read) = QuotientFilter::from_bytes(&forged.to_bytes()) {
+                read.check();
+                let mut changed = read.clone();
+                (0..60u64).for_each(|key| drop(changed.insert(&key)));
+                (0..60u64).for_each(|key| drop(changed.remove(&key)));
+                changed.check();
+            } else {
+                refused += 1;
+            }
+        }
+        assert!(refused > 200, "{layout}: {refused}");
+    }
+}
