@@ -102,13 +102,13 @@ impl Policy {
         Self::NAMES[self as usize]
     }
 
-    fn of(config: &Config) -> Self {
+    pub(crate) fn of(config: &Config) -> Self {
         let word = config.choice("policy");
         Self::ALL.into_iter().find(|policy| policy.name() == word).unwrap_or_default()
     }
 }
 
-const COUNTERS: Parameter = Parameter {
+pub(crate) const COUNTERS: Parameter = Parameter {
     name: "counters",
     help: "number of counters, instead of a rate",
     of: ParameterType::Count { min: 1, max: 1 << 56, default: None },
@@ -120,7 +120,7 @@ const WIDTH: Parameter = Parameter {
     of: ParameterType::Count { min: 1, max: coder::MAX_WIDTH as u64, default: Some(4) },
 };
 
-const POLICY: Parameter = Parameter {
+pub(crate) const POLICY: Parameter = Parameter {
     name: "policy",
     help: "what a full counter does: sticky stays for ever, saturate (as published) can lose keys, reject refuses \
            the insertion, widen takes more memory",

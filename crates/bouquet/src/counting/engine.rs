@@ -22,12 +22,18 @@ use crate::theory;
 ///
 /// Laws: a counter is at most [`max`](Self::max); one that is changed leaves the others alone; places beyond the end
 /// read as zero and cannot be changed.
-pub(crate) trait CounterStore: Clone + PartialEq + std::fmt::Debug {
+pub trait CounterStore: Clone + PartialEq + std::fmt::Debug {
     /// The largest value of a counter.
     fn max(&self) -> u64;
 
     /// The counter at `index`.
     fn get(&self, index: u64) -> u64;
+
+    /// Whether the counter at `index` is not zero, which some stores know without its value.
+    #[inline]
+    fn is_nonzero(&self, index: u64) -> bool {
+        self.get(index) != 0
+    }
 
     /// Adds to the counter at `index`, which stops at the largest value, and gives back what it was.
     fn add(&mut self, index: u64, amount: u64) -> u64;
@@ -256,7 +262,7 @@ impl<S: CounterStore> CounterArray<S> {
     /// Read rule of membership: no counter of the key is zero.
     #[inline]
     pub(crate) fn all_nonzero(&self, digest: Digest) -> bool {
-        self.places.all(digest, |place| self.store.get(place) != 0)
+        self.places.all(digest, |place| self.store.is_nonzero(place))
     }
 
     /// Read rule of multiplicity: the least counter of the key.

@@ -4,6 +4,13 @@
 //! all that can remove: take out only what was put in. A key that merely seems present cannot be told from a present one,
 //! and removing it may make other keys vanish.
 //!
+//! **Counters.** One engine: a store of counters, the places of a key in it, a rule that says how an insertion changes them
+//! and one that says how they are read. Take [`counting`] when keys are removed: it is the simplest, can be merged, and can
+//! be given away as a plain [`Bloom`](crate::Bloom) filter. [`ml_ccbf`] does the same in half the memory and never
+//! overflows; its changes cost more. [`mpcbf`] answers with one memory access and is more accurate than four-bit counters
+//! of its size. [`ternary`] has the smallest cells and admits when it cannot tell. [`l_cbf`] counts without an adder, for
+//! hardware and for those who study it.
+//!
 //! **Cells of two fields.** [`fingerprint_counting`] has a lower rate in the same memory: its cells keep a mark of their
 //! keys beside the count and can contradict a query. [`variable_increment`] does so by what is added to a counter. Take
 //! [`invertible_counting`] to find out in which elements two multisets differ, and [`counter_braids`] for exact counts of
@@ -22,11 +29,17 @@ pub mod d_left;
 pub(crate) mod engine;
 pub mod fingerprint_counting;
 pub mod invertible_counting;
+pub mod l_cbf;
+pub mod ml_ccbf;
+pub mod mpcbf;
+pub(crate) mod over;
 pub mod pruned_counting;
 pub mod quotient;
+pub mod ternary;
 pub mod variable_increment;
 
 pub use cell_filter::{CellCode, CellFilter};
+pub use over::CountingOver;
 
 use crate::registry::Family;
 
@@ -36,9 +49,13 @@ pub const FAMILY: Family = Family {
     summary: "sets that lose members, and multisets",
     kinds: &[
         counting::KIND,
+        ml_ccbf::KIND,
         d_left::KIND,
+        mpcbf::KIND,
         variable_increment::KIND,
         fingerprint_counting::KIND,
+        l_cbf::KIND,
+        ternary::KIND,
         invertible_counting::KIND,
         counter_braids::KIND,
         pruned_counting::KIND,

@@ -4,7 +4,10 @@ pub(crate) mod atomic;
 mod bits;
 pub(crate) mod buckets;
 mod counters;
+pub(crate) mod lfsr;
 pub(crate) mod matrix;
+pub(crate) mod ternary;
+pub(crate) mod unary;
 mod words;
 
 pub use bits::BitStore;

@@ -16,6 +16,9 @@
 //! | counters and their overflow | [`counters`] |
 //! | cells that contradict: fingerprints, variable increments | [`refutation`] |
 //! | tables of fingerprints: cuckoo, quotient, d-left | [`fingerprints`] |
+//! | counters as columns of ones | [`unary`] |
+//! | such columns inside words | [`hierarchy`] |
+//! | counters of two or three values and "many" | [`ternary`] |
 //! | filters made to be sent | [`compressed`] |
 //! | growing chains | [`scalable`], of equal components [`dynamic`]; a fixed matrix of them [`split`] |
 //! | filters that forget | [`stable`] |
@@ -51,6 +54,7 @@ pub mod compressed;
 pub mod counters;
 pub mod dynamic;
 pub mod fingerprints;
+pub mod hierarchy;
 mod occupancy;
 pub mod paradox;
 pub mod partitioned;
@@ -62,8 +66,10 @@ pub mod split;
 pub mod spread;
 pub mod stable;
 pub mod standard;
+pub mod ternary;
 #[cfg(test)]
 mod total;
+pub mod unary;
 
 use crate::{Error, Result};
 

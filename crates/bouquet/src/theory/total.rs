@@ -156,6 +156,11 @@ proptest! {
         counters::unreached(m, n, k);
         prop_assert!((1..=64).contains(&counters::width(m, n, k, x)));
         counters::width_for_multiplicity(n);
+        quantity(unary::code_bits(m, n, k));
+        quantity(unary::counter_entropy(x));
+        unit(ternary::indeterminable(m, n, k, j));
+        unit(ternary::false_yes(m, n, k, j));
+        unit(ternary::undeletable(m, n, k, j));
         size(counters::for_rate(n, x));
     }
 
@@ -319,6 +324,27 @@ proptest! {
         if let Ok(loads) = choices::random_choices(k, c.min(2.0)) {
             loads.highest(n);
             unit(loads.at_least_in(n as usize, k as usize).min(1.0));
+        }
+    }
+
+    #[test]
+    fn words_are_total(
+        word_bits in prop_oneof![0..600u32, probes()], words in count(), words_per_key in 0..6u32, places in probes(),
+        first in prop_oneof![0..600u32, probes()], n in count(), x in real(),
+    ) {
+        let shape = hierarchy::Shape { word_bits, words, words_per_key, places, first };
+        unit(shape.rate(n));
+        unit(shape.given_up(n));
+        unit(shape.over_count(n));
+        unit(shape.ideal_rate(n));
+        unit(shape.published_rate(n));
+        shape.most_arrivals();
+        hierarchy::best_first(word_bits, words, words_per_key, places, n);
+        if let Ok(shape) = hierarchy::for_words(word_bits, words, words_per_key, n, Some(places)) {
+            prop_assert!(shape.most_arrivals() > 0);
+        }
+        if let Ok(shape) = hierarchy::for_rate(word_bits, words_per_key, n, x, Some(places)) {
+            prop_assert!(shape.rate(n) <= x);
         }
     }
 

@@ -1,0 +1,362 @@
+//! The multilayer compressed counting Bloom filter (Ficara, Giordano, Procissi, Vitucci, 2008).
+//!
+//! # The idea
+//!
+//! Most counters of a counting filter are 0 or 1, yet each takes four bits. Here a counter of value c is a column of c
+//! ones and then a zero. Layer 0 has a bit for each counter and is the plain Bloom filter of the keys; layer i+1 has one
+//! bit for each one of layer i, in order, and is reached by counting ones.
+//!
+//! ```text
+//! counters  0 2 0 1 3 0
+//! layer 0   0 1 0 1 1 0      what a query reads
+//! layer 1     1   0 1        the bit below the j-th one of a layer is the j-th of the next
+//! layer 2     0     1
+//! layer 3           0
+//! ```
+//!
+//! Adding one turns a zero into a one and inserts a zero below; subtracting takes both back. So that only a few words
+//! move, the lower layers are kept in strings of their own for each block of 512 counters; 16 blocks share a memory with
+//! spare words between them and grow together. A column deeper than 15 goes on in an exact map beside the layers, so that
+//! a multiset cannot inflate a block.
+//!
+//! # The formula
+//!
+//! The rate of false positives is that of [`counting`](super::counting). The code has m + nk bits, 1.693 m when half of
+//! the counters are in use; the entropy of the counters, which no code can go below, is 1.586 m
+//! ([`theory::unary`](crate::theory::unary)). With index and spare words a filter takes 2 m bits, half of four-bit
+//! counters.
+//!
+//! # Guarantee and cost
+//!
+//! No counter overflows. No false negatives and no count below the truth, as long as only keys are removed that were
+//! inserted; one that was never inserted but seems present can be removed without anyone noticing, and other keys may then
+//! seem absent. A query reads k bits of layer 0, as a plain filter does. A change counts the ones of a cache line and a
+//! few words for each of its k counters, and moves a few words; now and then a block takes a spare word from its
+//! neighbours, or 16 blocks move to a larger memory (amortised constant). The memory follows the load upwards and does not
+//! shrink. A frame holds the memory as it is.
+//!
+//! # Choose another
+//!
+//! when updates must be fast, [`counting`](super::counting); to send or store a filter that only answers, take
+//! [`to_bloom`](CountingOver::to_bloom), which is layer 0.
+
+use crate::capability::{Count, Multiplicity, NoteType};
+use crate::codec::{Decoder, Encoder};
+use crate::counting::counting::COUNTERS;
+use crate::counting::engine::CounterStore;
+use crate::counting::over::{CountingOver, CountingStore};
+use crate::error::Result;
+use crate::key::Key;
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::store::BitStore;
+use crate::store::unary::UnaryCounters;
+
+/// The registry's row.
+pub const KIND: Kind =
+    Kind::of::<MultilayerCounting>().contains().insert().remove().count().merge().cardinality().done();
+
+/// A counting filter whose counters are columns of ones: half the memory, no overflow.
+///
+/// ```
+/// use bouquet::counting::ml_ccbf::MultilayerCounting;
+/// let mut filter = MultilayerCounting::with_rate(1_000, 0.01)?;
+/// for _ in 0..10_000 {
+///     filter.insert("rose")?;
+/// }
+/// assert_eq!(filter.count("rose").count, 10_000);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub type MultilayerCounting = CountingOver<UnaryCounters>;
+
+/// The words for the number of counters in a block, the default first.
+const BLOCKS: [&str; 4] = ["512", "256", "128", "64"];
+
+const BLOCK: Parameter = Parameter {
+    name: "block",
+    help: "counters of a block; smaller blocks make changes faster and take more memory",
+    of: ParameterType::Choice { options: &BLOCKS },
+};
+
+/// The counters of a block, and the sum of all counters that there is to be room for: with the planned items or, when
+/// they are not given, half full.
+fn shape(config: &Config, counters: u64, hashes: u32) -> (u64, u64) {
+    let half_full = (counters as f64 * std::f64::consts::LN_2).ceil() as u64;
+    let sum = config.count("items").map_or(half_full, |items| items.saturating_mul(hashes.into()));
+    (config.choice("block").parse().unwrap_or(512), sum)
+}
+
+impl CounterStore for UnaryCounters {
+    fn max(&self) -> u64 {
+        u64::MAX
+    }
+
+    #[inline]
+    fn get(&self, index: u64) -> u64 {
+        UnaryCounters::get(self, index)
+    }
+
+    #[inline]
+    fn is_nonzero(&self, index: u64) -> bool {
+        UnaryCounters::is_nonzero(self, index)
+    }
+
+    #[inline]
+    fn add(&mut self, index: u64, amount: u64) -> u64 {
+        UnaryCounters::add(self, index, amount)
+    }
+
+    #[inline]
+    fn sub(&mut self, index: u64, amount: u64) {
+        UnaryCounters::sub(self, index, amount);
+    }
+
+    #[inline]
+    fn prefetch(&self, index: u64) {
+        UnaryCounters::prefetch(self, index);
+    }
+}
+
+impl CountingStore for UnaryCounters {
+    const FACTS: Facts = Facts {
+        id: "ml-ccbf",
+        number: 51,
+        name: "Multilayer compressed counting Bloom filter",
+        aliases: &["ML-CCBF", "MLCCBF", "multilayer-counting"],
+        family: "counting",
+        papers: &[
+            "D. Ficara, S. Giordano, G. Procissi, F. Vitucci, MultiLayer compressed counting Bloom filters, 2008",
+        ],
+        summary: "Is x still in S, and how often? In half the memory of four-bit counters, and without overflow.",
+        idea: "A counter of value c is a column of c ones and a zero. The first layer of bits is the plain Bloom filter, \
+               which alone answers queries; each further layer has one bit for each one of the layer above and is \
+               reached by counting ones. Adding one sets a bit and inserts another below it, inside a block of 512 \
+               counters whose layers have a memory of their own with room to grow. Only keys that were inserted may be \
+               removed: removing any other that seems present can make keys vanish.",
+        formulas: &[
+            "rate = (1 - (1 - 1/m)^(k n))^k",
+            "bits of the code = m + n k, 1.693 m when half full; entropy 1.586 m; four-bit counters 4 m",
+            "memory with index and spare words: 2 m bits",
+            "P(count > truth) = rate with n-1 keys",
+        ],
+        choose_another: "changes must be fast: counting; nothing is removed: standard.",
+        errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
+        note: NoteType::None,
+        parameters: &[common::ITEMS, common::FPR, COUNTERS, common::HASHES, BLOCK],
+    };
+
+    const IN_PLACE: bool = false;
+
+    fn planned_bits(config: &Config, counters: u64, hashes: u32) -> Result<u64> {
+        let (block, sum) = shape(config, counters, hashes);
+        Ok(UnaryCounters::planned_bits(counters, block, sum))
+    }
+
+    fn empty(config: &Config, counters: u64, hashes: u32) -> Result<Self> {
+        let (block, sum) = shape(config, counters, hashes);
+        UnaryCounters::zeroed(counters, block, sum)
+    }
+
+    fn settings(&self, config: Config) -> Config {
+        let block = self.block().to_string();
+        let word = BLOCKS.into_iter().find(|word| *word == block).unwrap_or(BLOCKS[0]);
+        config.put("block", Setting::Choice(word))
+    }
+
+    fn bits(&self) -> u64 {
+        UnaryCounters::bits(self)
+    }
+
+    fn clear(&mut self) {
+        UnaryCounters::clear(self);
+    }
+
+    fn nonzero(&self) -> Result<BitStore> {
+        Ok(self.first_layer().clone())
+    }
+
+    /// Columns can be added whatever their blocks.
+    fn comparable(&self, _other: &Self) -> Result<()> {
+        Ok(())
+    }
+
+    fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
+        UnaryCounters::encode(self, encoder);
+    }
+
+    fn decode(decoder: &mut Decoder<'_>, counters: u64) -> Result<Self> {
+        let (block, _) = shape(decoder.config(), counters, 1);
+        UnaryCounters::decode(decoder, counters, block)
+    }
+}
+
+impl CountingOver<UnaryCounters> {
+    /// How often the key is in: the least of its counters. That is the truth or, as rarely as a false positive, more.
+    ///
+    /// ```
+    /// use bouquet::counting::ml_ccbf::MultilayerCounting;
+    /// let mut filter = MultilayerCounting::with_rate(1_000, 0.01)?;
+    /// (0..20).for_each(|_| assert!(filter.insert("rose").is_ok()));
+    /// assert_eq!(filter.count("rose").count, 20);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn count<K: Key + ?Sized>(&self, key: &K) -> Multiplicity {
+        self.multiplicity(key)
+    }
+
+    /// Layer 0: the bits of the plain Bloom filter of the same keys.
+    ///
+    /// ```
+    /// use bouquet::counting::ml_ccbf::MultilayerCounting;
+    /// let mut filter = MultilayerCounting::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose")?;
+    /// assert_eq!(filter.first_layer().count_ones(), 7);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn first_layer(&self) -> &BitStore {
+        self.cells.store.first_layer()
+    }
+}
+
+impl Count for CountingOver<UnaryCounters> {
+    fn count(&self, key: &[u8]) -> Multiplicity {
+        self.multiplicity(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+    use crate::counting::counting::{self, CountingBloom};
+    use crate::hash::{Hashing, SplitMix};
+    use crate::kind::Structure;
+    use crate::theory;
+
+    fn wide(counters: u64, hashes: u32) -> CountingBloom {
+        let config = Config::new(counting::KIND.facts()).set("width", "16").unwrap();
+        let config = config.with("counters", Setting::Count(counters)).unwrap();
+        CountingBloom::from_config(&config.with("hashes", Setting::Count(hashes.into())).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn it_takes_55_percent_of_four_bit_counters_and_answers_as_wide_ones_do() {
+        let (m, n, k) = (1_000_000, 100_000u64, 7);
+        let (mut filter, mut exact) = (MultilayerCounting::with_size(m, k).unwrap(), wide(m, k));
+        let mut grown = MultilayerCounting::from_config(
+            &Config::new(KIND.facts())
+                .set("counters", "1e6")
+                .and_then(|config| config.set("hashes", "7")?.set("items", "1000"))
+                .unwrap(),
+        )
+        .unwrap();
+        for key in 0..n {
+            let fresh = exact.insert(&key).unwrap();
+            assert_eq!(filter.insert(&key).unwrap(), fresh);
+            grown.insert(&key).unwrap();
+        }
+        let four_bits = 4.0 * m as f64;
+        for (filter, share) in [(&filter, 0.55), (&grown, 0.6)] {
+            let bits = filter.stats().bits as f64;
+            assert!(bits <= share * four_bits, "{bits} of {four_bits}");
+            assert!(bits >= theory::unary::code_bits(m, n, k) - 1e3);
+        }
+        let agree = |filter: &MultilayerCounting, exact: &CountingBloom| {
+            assert!((0..m).all(|place| filter.counter(place) == exact.counters().get(place)));
+            assert_eq!(*filter.first_layer(), exact.nonzero().unwrap());
+            assert!((0..2 * n).all(|key| filter.count(&key) == exact.count(&key)));
+            assert!((0..2 * n).all(|key| filter.contains(&key) == exact.contains(&key)));
+        };
+        agree(&filter, &exact);
+        assert_eq!(filter.to_bloom().unwrap(), exact.to_bloom().unwrap());
+        assert_eq!(filter.cells.store, grown.cells.store);
+        // Replacing every key twice changes counters everywhere; so does removing half of them at the end.
+        for key in 0..2 * n {
+            filter.remove(&key).unwrap();
+            exact.remove(&key).unwrap();
+            filter.insert(&(key + n)).unwrap();
+            exact.insert(&(key + n)).unwrap();
+        }
+        for key in 2 * n..2 * n + n / 2 {
+            filter.remove(&key).unwrap();
+            exact.remove(&key).unwrap();
+        }
+        agree(&filter, &exact);
+        assert!(filter.stats().bits as f64 <= 0.55 * four_bits);
+    }
+
+    #[test]
+    fn a_key_inserted_ten_thousand_times_counts_exactly_and_leaves_no_trace() {
+        let mut filter = MultilayerCounting::with_rate(1_000, 0.01).unwrap();
+        (0..1_000u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
+        let (before, bits) = (filter.clone(), filter.stats().bits);
+        for times in 1..=10_000u64 {
+            filter.insert("rose").unwrap();
+            assert_eq!(filter.count("rose").count - before.count("rose").count, times);
+        }
+        assert!(!filter.count("rose").at_least && filter.frozen() == 0);
+        assert!(filter.stats().bits <= bits + 7 * (64 * 16 + 64 * 8), "columns do not inflate their blocks");
+        let again = MultilayerCounting::from_bytes(&filter.to_bytes()).unwrap();
+        assert_eq!(again, filter);
+        for _ in 0..10_000 {
+            filter.remove("rose").unwrap();
+        }
+        assert_eq!(filter.cells.store, before.cells.store);
+        assert_eq!(filter.contains("rose"), before.contains("rose"));
+    }
+
+    #[test]
+    fn queries_never_touch_the_lower_layers() {
+        let mut filter = MultilayerCounting::with_rate(5_000, 0.01).unwrap();
+        (0..5_000u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
+        let answers: Vec<bool> = (0..20_000u64).map(|key| filter.contains(&key)).collect();
+        // Without lower layers, to touch them would be to index out of bounds.
+        filter.cells.store.drop_lower_layers();
+        assert!((0..20_000u64).zip(answers).all(|(key, answer)| filter.contains(&key) == answer));
+        assert!(std::panic::catch_unwind(|| filter.count(&7u64)).is_err(), "counting does touch them");
+    }
+
+    #[test]
+    fn merging_equals_inserting_both_whatever_the_blocks() {
+        let filled = |block: &str, keys: std::ops::Range<u64>| {
+            let config = Config::new(KIND.facts()).set("items", "1000").unwrap().set("block", block).unwrap();
+            let mut filter = MultilayerCounting::from_config(&config).unwrap();
+            keys.for_each(|key| assert!(filter.insert(&(key % 400)).is_ok()));
+            filter
+        };
+        let mut sum = filled("512", 0..10_000);
+        sum.merge(&filled("64", 10_000..15_000)).unwrap();
+        assert_eq!(sum, filled("512", 0..15_000));
+        assert_eq!(filled("64", 0..10).stats().items, 10);
+    }
+
+    #[test]
+    fn frames_of_damaged_columns_are_refused() {
+        let mut filter = MultilayerCounting::with_rate(300, 0.01).unwrap();
+        (0..300u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
+        (0..40).for_each(|_| assert!(filter.insert("rose").is_ok()));
+        let sound = |filter: &MultilayerCounting| MultilayerCounting::from_bytes(&filter.to_bytes()).is_ok();
+        assert!(sound(&filter));
+        let mut random = SplitMix::new(3);
+        for _ in 0..2_000 {
+            let mut damaged = filter.clone();
+            damaged.cells.store.damage(&mut random);
+            // A frame with right checksums and wrong content.
+            assert!(!sound(&damaged));
+        }
+    }
+
+    #[test]
+    fn hashing_and_settings_are_kept() {
+        let config = Config::new(KIND.facts()).set("items", "77").unwrap().set("block", "128").unwrap();
+        let filter = MultilayerCounting::from_config(&config.hashed(Hashing::seeded(9))).unwrap();
+        assert_eq!(MultilayerCounting::from_config(&filter.config()).unwrap().config(), filter.config());
+        assert_eq!(filter.config().choice("block"), "128");
+        assert!(matches!(
+            filter.clone().merge(&MultilayerCounting::with_rate(77, 0.01).unwrap()),
+            Err(Error::Incompatible { .. })
+        ));
+    }
+}
