@@ -48,6 +48,9 @@ pub enum ErrorClass {
     SpuriousSet,
     /// A present key's value may be unknown, or a listing incomplete.
     Unknown,
+    /// The removal of a present key may be refused with [`Error::Ambiguous`](crate::Error::Ambiguous), or leave traces
+    /// that make absent keys seem present.
+    Undeletable,
 }
 
 impl ErrorClass {
@@ -69,6 +72,7 @@ impl ErrorClass {
             ErrorClass::SpuriousValue => "values for absent keys",
             ErrorClass::SpuriousSet => "extra sets",
             ErrorClass::Unknown => "unknown answers",
+            ErrorClass::Undeletable => "refused removals",
         }
     }
 }

@@ -625,7 +625,7 @@ impl CountingBloom {
 }
 
 /// A bit per counter, set where it is not zero.
-fn nonzero(counters: &Counters) -> Result<BitStore> {
+pub(crate) fn nonzero(counters: &Counters) -> Result<BitStore> {
     let mut bits = BitStore::zeroed(counters.len())?;
     let mut values = counters.iter();
     for word in bits.words_mut() {

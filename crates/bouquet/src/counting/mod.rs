@@ -16,16 +16,24 @@
 //! [`invertible_counting`] to find out in which elements two multisets differ, and [`counter_braids`] for exact counts of
 //! flows whose list is known later.
 //!
+//! **Plain bits**, addressed in ways of their own. [`deletable`] removes most keys at nearly the size of a plain filter.
+//! [`shifting`] moves a key's bits by what it has to say: which of two sets, or how often. [`adaptive`] counts without
+//! limit along an endless sequence of positions; [`space_code`] estimates counts over many orders of magnitude.
+//! [`variable_length`] bears the loss of some bits, so that keys can be removed, aged and healed.
+//!
 //! **Fingerprints** in a table take the fewest bits. Take [`cuckoo`] for plain membership with removal, [`quotient`] for
 //! counts, merging and growth too, [`d_left`] when every update must take the same short time. [`pruned_counting`] keeps
 //! the keys themselves, with values, and uses counters to find them with one memory access.
 
+pub mod adaptive;
+pub(crate) mod bit_array;
 mod cell_filter;
 pub mod counter_braids;
 #[expect(clippy::module_inception, reason = "the kind that the family is named after")]
 pub mod counting;
 pub mod cuckoo;
 pub mod d_left;
+pub mod deletable;
 pub(crate) mod engine;
 pub mod fingerprint_counting;
 pub mod invertible_counting;
@@ -35,8 +43,11 @@ pub mod mpcbf;
 pub(crate) mod over;
 pub mod pruned_counting;
 pub mod quotient;
+pub mod shifting;
+pub mod space_code;
 pub mod ternary;
 pub mod variable_increment;
+pub mod variable_length;
 
 pub use cell_filter::{CellCode, CellFilter};
 pub use over::CountingOver;
@@ -55,8 +66,13 @@ pub const FAMILY: Family = Family {
         variable_increment::KIND,
         fingerprint_counting::KIND,
         l_cbf::KIND,
+        deletable::KIND,
         ternary::KIND,
+        space_code::KIND,
+        adaptive::KIND,
+        shifting::KIND,
         invertible_counting::KIND,
+        variable_length::KIND,
         counter_braids::KIND,
         pruned_counting::KIND,
         cuckoo::KIND,

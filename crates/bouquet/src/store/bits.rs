@@ -188,6 +188,28 @@ impl BitStore {
         }
     }
 
+    /// Clears `len` bits from `start` on; those beyond the end are none.
+    ///
+    /// ```
+    /// use bouquet::store::BitStore;
+    /// let mut bits = BitStore::zeroed(200)?;
+    /// (0..200).for_each(|index| assert!(bits.set(index)));
+    /// bits.clear_run(3, 190);
+    /// assert!(bits.ones().eq([0, 1, 2, 193, 194, 195, 196, 197, 198, 199]));
+    /// bits.clear_run(100, u64::MAX);
+    /// assert!(bits.ones().eq([0, 1, 2]));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn clear_run(&mut self, start: u64, len: u64) {
+        let end = start.saturating_add(len).min(self.len);
+        let mut index = start;
+        while index < end {
+            let (offset, span) = (index % 64, (64 - index % 64).min(end - index));
+            self.words_mut()[(index / 64) as usize] &= !((u64::MAX >> (64 - span)) << offset);
+            index += span;
+        }
+    }
+
     /// How many bits are one.
     ///
     /// ```

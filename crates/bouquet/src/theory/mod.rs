@@ -19,6 +19,11 @@
 //! | counters as columns of ones | [`unary`] |
 //! | such columns inside words | [`hierarchy`] |
 //! | counters of two or three values and "many" | [`ternary`] |
+//! | removal without counters | [`deletable`] |
+//! | offsets that mean something | [`shifting`] |
+//! | runs of ones as counts | [`adaptive`] |
+//! | random groups as counts | [`space_code`] |
+//! | signatures that lose and regain bits | [`variable_length`] |
 //! | filters made to be sent | [`compressed`] |
 //! | growing chains | [`scalable`], of equal components [`dynamic`]; a fixed matrix of them [`split`] |
 //! | filters that forget | [`stable`] |
@@ -43,6 +48,7 @@
 //! `[0, 1]` is moved to the nearer end, a negative amount to 0, and NaN is read as 0. Functions that choose a size return
 //! a [`Result`], for they can be asked the impossible.
 
+pub mod adaptive;
 pub mod adversary;
 pub mod algebra;
 pub mod bank;
@@ -52,6 +58,7 @@ pub mod braids;
 pub mod choices;
 pub mod compressed;
 pub mod counters;
+pub mod deletable;
 pub mod dynamic;
 pub mod fingerprints;
 pub mod hierarchy;
@@ -61,6 +68,8 @@ pub mod partitioned;
 pub mod peeling;
 pub mod refutation;
 pub mod scalable;
+pub mod shifting;
+pub mod space_code;
 pub mod special;
 pub mod split;
 pub mod spread;
@@ -70,6 +79,7 @@ pub mod ternary;
 #[cfg(test)]
 mod total;
 pub mod unary;
+pub mod variable_length;
 
 use crate::{Error, Result};
 

@@ -308,6 +308,55 @@ proptest! {
     }
 
     #[test]
+    fn bit_vectors_are_total(m in count(), n in count(), t in count(), k in probes(), w in probes(), x in real()) {
+        for share in [deletable::collision(m, n, k), deletable::share(m, n, k, x), deletable::rough_share(m, n, k, x)] {
+            unit(share);
+        }
+        if let Ok(region) = deletable::largest_region(m, n, k, x) {
+            prop_assert!((1..=m).contains(&region));
+        }
+        for chance in [
+            shifting::membership_rate(m, n, k, w), shifting::any_offset(m, n, k, w), shifting::rate_per_offset(x, w),
+            shifting::clear_answer(m, n, k), shifting::exact_count(m, n, k, w, k), shifting::published_rate(m, n, k, w),
+        ] {
+            unit(chance);
+        }
+        prop_assert!((2..=64).contains(&shifting::best_hashes(m, n, w)));
+        size(shifting::for_membership(n, x, w, None));
+        for number in [adaptive::foreign_ones(x), adaptive::mean_foreign_ones(x), adaptive::estimate(x, m as f64, x)] {
+            quantity(number);
+        }
+        for share in [
+            adaptive::shared_fill(m, n, t, k), adaptive::single_fill(m, n, k), adaptive::single_over_count(m, n, k),
+            adaptive::split_over_count(m, n),
+        ] {
+            unit(share);
+        }
+        if let Ok(bits) = adaptive::shared_bits(n, t, k, x) {
+            prop_assert!(bits > 0);
+        }
+        for number in [
+            space_code::mean_value(k, x, x, n as f64), space_code::distinct_groups(k, x, n as f64),
+            space_code::half_full_bits(k, x), space_code::reach(k, x),
+        ] {
+            quantity(number);
+        }
+        let laws = space_code::laws_on(k, x, &[n, m]);
+        space_code::seeming(&laws, x).iter().flatten().for_each(|&chance| quantity(chance));
+        quantity(space_code::groups_of_flows(k, x, n, m));
+        let shape = variable_length::Shape { bits: m, hashes: k, set: k / 2, quorum: k / 3, keep: w };
+        for chance in [
+            shape.fill(n), shape.rate(n), shape.rate_at(x), shape.survival(n, t), shape.fill_after(n, t),
+            shape.misses(n, t, x), variable_length::longer(&shape, n),
+        ] {
+            unit(chance);
+        }
+        for found in [variable_length::best(m, n, t, x), variable_length::for_rate(n, x, t, 0.5)].into_iter().flatten() {
+            prop_assert!(found.keep < found.quorum && found.quorum <= found.set && found.set <= found.hashes);
+        }
+    }
+
+    #[test]
     fn searches_are_total(n in count(), k in probes(), x in real(), c in real(), g in 0..5u32, sliced: bool, bits in 0..300u64) {
         let inner = if sliced { Inner::Slices } else { Inner::Bits };
         let layout = Layout { block_bits: bits, inner, blocks_per_key: g };

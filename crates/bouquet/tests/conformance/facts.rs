@@ -102,7 +102,9 @@ fn parameters_are_distinct_explained_and_have_defaults_in_range() {
 
 #[test]
 fn errors_and_verbs_fit_together() {
-    use bouquet::kind::ErrorClass::{FalseNegative, FalsePositive, OverCount, SpuriousSet, SpuriousValue, UnderCount};
+    use bouquet::kind::ErrorClass::{
+        FalseNegative, FalsePositive, OverCount, SpuriousSet, SpuriousValue, Undeletable, UnderCount,
+    };
     each(|kind, facts| {
         let id = facts.id;
         for (i, class) in facts.errors.iter().enumerate() {
@@ -115,6 +117,7 @@ fn errors_and_verbs_fit_together() {
             (UnderCount, Verb::Count),
             (SpuriousValue, Verb::Get),
             (SpuriousSet, Verb::Classify),
+            (Undeletable, Verb::Remove),
         ];
         for (class, verb) in needs {
             assert!(!kind.errs(class) || kind.can(verb), "`{id}` declares {class:?} without {}", verb.name());

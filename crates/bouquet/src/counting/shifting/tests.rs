@@ -1,0 +1,226 @@
+use super::*;
+use crate::hash::SplitMix;
+
+fn filter(settings: &[(&str, &str)], seed: u64) -> Shifting {
+    let config =
+        settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap());
+    Shifting::from_config(&config.hashed(Hashing::seeded(seed))).unwrap()
+}
+
+const STRANGERS: u64 = 1 << 40;
+
+#[test]
+fn the_membership_rate_is_the_predicted_one_with_half_the_reads() {
+    let (n, m, k, queries) = (100_000u64, 1_000_000, 8, 1_000_000);
+    let mut set = Shifting::with_size(Form::Membership, m, k).unwrap();
+    (0..n).for_each(|key| {
+        set.insert(&key).unwrap();
+    });
+    assert_eq!(set.reads(), k / 2);
+    assert!((0..n).all(|key| set.contains(&key)));
+    let found = (STRANGERS..STRANGERS + queries).filter(|key| set.contains(key)).count() as f64 / queries as f64;
+    let sigma = spread::test_sigma(m, n, k, queries);
+    // The published number, and the one that allows for the shared offsets as they are.
+    for expected in [0.008_68, shifting::membership_rate(m, n, k, 57)] {
+        assert!((found - expected).abs() < 5.0 * sigma, "{found} {expected}");
+    }
+    let own = spread::test_sigma_conditional(set.rate_now(), queries);
+    assert!((found - set.rate_now()).abs() < 5.0 * own, "{found} {}", set.rate_now());
+}
+
+/// The sets of a key in the association test: 5,000 in the first only, 5,000 in the second only, 2,500 in both.
+fn sets_of(key: u64) -> &'static [u64] {
+    match key {
+        0..5_000 => &[0],
+        5_000..10_000 => &[1],
+        _ => &[0, 1],
+    }
+}
+
+const UNION: u64 = 12_500;
+
+/// The true class is a candidate for every key; gives the share of clear answers.
+fn clear_share(sets: &Shifting) -> f64 {
+    let mut clear = 0;
+    for key in 0..UNION {
+        let classes = sets.classes(&key).unwrap();
+        let truth = match sets_of(key) {
+            [0] => classes.first,
+            [1] => classes.second,
+            _ => classes.both,
+        };
+        assert!(truth, "{key}: {classes:?}");
+        clear += u64::from(classes.is_clear());
+    }
+    clear as f64 / UNION as f64
+}
+
+#[test]
+fn the_true_class_is_always_a_candidate_and_nearly_always_the_only_one() {
+    let m = (UNION as f64 * 8.0 / std::f64::consts::LN_2).ceil().to_string();
+    // Counters move a key that joins its second set, so that it has k bits, as when both sets are known beforehand.
+    let settings = [("form", "association"), ("bits", m.as_str()), ("hashes", "8"), ("cells", "counters")];
+    let mut sets = filter(&settings, 3);
+    for key in 0..UNION {
+        for &set in sets_of(key) {
+            sets.insert_into(&key, set).unwrap();
+        }
+    }
+    let clear = clear_share(&sets);
+    assert!((clear - 0.992).abs() < 0.003, "{clear}");
+
+    // Bits alone: a key that joins its second set keeps its first bits, so its answer is not clear, but never wrong.
+    let mut bits = filter(&settings[..3], 3);
+    for key in 0..UNION {
+        for &set in sets_of(key).iter().rev() {
+            bits.insert_into(&key, set).unwrap();
+        }
+    }
+    let clear = clear_share(&bits);
+    assert!((0.7..0.8).contains(&clear), "all but the 2,500 in both: {clear}");
+    assert!((0..UNION).all(|key| sets_of(key).iter().all(|set| bits.classify(&key).unwrap().contains(set))));
+}
+
+#[test]
+fn multiplicities_are_never_too_low_and_absent_keys_count_zero() {
+    let (n, m) = (10_000u64, 200_000);
+    let mut counts = Shifting::with_size(Form::Multiplicity, m, 8).unwrap();
+    let mut random = SplitMix::new(5);
+    let times: Vec<u64> = (0..n).map(|_| 1 + random.below(57)).collect();
+    for (key, &times) in (0..).zip(&times) {
+        counts.insert_times::<u64>(&key, times).unwrap();
+    }
+    let mut exact = 0;
+    for (key, &times) in (0u64..).zip(&times) {
+        let told = counts.count(&key).count;
+        assert!(told >= times, "{key}: {told} for {times}");
+        exact += u64::from(told == times);
+    }
+    let expected = (1..=57).map(|j| shifting::exact_count(m, n, 8, 57, j)).sum::<f64>() / 57.0;
+    assert!((exact as f64 / n as f64 - expected).abs() < 0.005, "{exact} {expected}");
+    let queries = 100_000;
+    let zero = (STRANGERS..STRANGERS + queries).filter(|key| counts.count(key).count == 0).count() as f64;
+    assert!((zero / queries as f64 - 0.992).abs() < 0.003, "{zero}");
+    let own = 1.0 - counts.rate_now();
+    let sigma = spread::test_sigma_conditional(own, queries);
+    assert!((zero / queries as f64 - own).abs() < 5.0 * sigma, "{zero} {own}");
+}
+
+#[test]
+fn removing_all_leaves_an_empty_vector() {
+    let empty = |filter: &Shifting| {
+        assert_eq!(filter.bits().count_ones(), 0);
+        assert_eq!(filter.counters.as_ref().unwrap().count_nonzero(), 0);
+        assert!(filter.table.as_ref().is_none_or(HashMap::is_empty));
+        assert_eq!(filter.items(), 0);
+    };
+    let counters = ("cells", "counters");
+    let mut set = filter(&[("items", "2000"), counters], 1);
+    (0..2_000u64).for_each(|key| assert!(set.insert(&key).is_ok()));
+    (0..2_000u64).for_each(|key| set.remove(&key).unwrap());
+    empty(&set);
+
+    let mut sets = filter(&[("items", "12500"), ("form", "association"), counters], 1);
+    (0..UNION)
+        .for_each(|key| sets_of(key).iter().for_each(|&set| assert!(sets.insert_into(&key, set).unwrap() || key > 0)));
+    (0..UNION).for_each(|key| sets_of(key).iter().for_each(|&set| sets.remove_from(&key, set).unwrap()));
+    empty(&sets);
+
+    let mut counts = filter(&[("items", "2000"), ("form", "multiplicity"), counters], 1);
+    let times = |key: u64| 1 + key % 20;
+    for round in 0..20 {
+        (0..2_000).filter(|&key| round < times(key)).for_each(|key| assert!(counts.insert(&key).is_ok()));
+    }
+    for key in 0..2_000 {
+        let told = counts.count(&key);
+        assert!(told.count >= times(key).min(14) && told.at_least == (told.count == 14), "{key}: {told:?}");
+    }
+    for round in 0..20 {
+        (0..2_000).filter(|&key| round < times(key)).for_each(|key| counts.remove(&key).unwrap());
+    }
+    empty(&counts);
+}
+
+#[test]
+fn an_exact_table_keeps_counts_true_through_random_changes() {
+    let mut counts = filter(&[("items", "300"), ("form", "multiplicity"), ("cells", "counters"), ("fpr", "0.05")], 9);
+    let mut model = vec![0u64; 300];
+    let mut random = SplitMix::new(9);
+    for step in 0..20_000 {
+        let key = random.below(300);
+        if random.below(2) == 0 {
+            counts.insert(&key).unwrap();
+            model[key as usize] += 1;
+        } else if model[key as usize] > 0 {
+            counts.remove(&key).unwrap();
+            model[key as usize] -= 1;
+        } else {
+            assert!(matches!(counts.remove(&key), Err(Error::NotPresent)));
+        }
+        if step % 1_000 == 0 {
+            counts = Shifting::from_bytes(&counts.to_bytes()).unwrap();
+        }
+        let told = counts.count(&key);
+        assert!(told.count >= model[key as usize].min(14), "{told:?}");
+    }
+    // Only the offsets of the present counts have bits: what was left is gone.
+    let present = model.iter().filter(|&&count| count > 0).count() as u64;
+    let held: u64 = counts.counters.as_ref().unwrap().iter().sum();
+    assert!(held <= present * u64::from(counts.hashes()) && held > present * u64::from(counts.hashes()) * 9 / 10);
+}
+
+#[test]
+fn without_a_table_the_filters_own_answer_can_lose_keys() {
+    let settings =
+        [("items", "400"), ("form", "multiplicity"), ("cells", "counters"), ("no-table", "yes"), ("fpr", "0.3")];
+    let mut counts = filter(&settings, 2);
+    assert!(counts.errors().contains(&ErrorClass::FalseNegative));
+    for key in 0..400u64 {
+        counts.insert(&key).unwrap();
+        counts.insert(&key).unwrap();
+    }
+    let mut lost = 0;
+    for key in 0..400u64 {
+        lost += u64::from(counts.count(&key).count < 2);
+    }
+    assert!(lost > 0, "an answer that is too high moves bits of others");
+    // At a rate that makes such answers rare it counts and removes as the table does.
+    let mut counts = filter(&[&settings[..4], &[("fpr", "1e-9")]].concat(), 2);
+    for key in 0..400u64 {
+        (0..=key % 5).for_each(|_| assert!(counts.insert(&key).is_ok()));
+    }
+    assert!((0..400u64).all(|key| counts.count(&key).count == 1 + key % 5));
+    (0..400u64).for_each(|key| (0..=key % 5).for_each(|_| counts.remove(&key).unwrap()));
+    assert_eq!(counts.bits().count_ones(), 0);
+}
+
+#[test]
+fn a_window_is_the_bits_from_its_base_on() {
+    let mut set = Shifting::with_size(Form::Membership, 300, 8).unwrap();
+    (0..20u64).for_each(|key| assert!(set.insert(&key).is_ok()));
+    for base in 0..300 {
+        for offset in 0..MAX_SPAN {
+            assert_eq!(
+                set.window(base) >> offset & 1 == 1,
+                set.bits().get(base + u64::from(offset)),
+                "{base} {offset}"
+            );
+        }
+    }
+    for offset in 1..MAX_SPAN {
+        let pairs = (0..300).filter(|&base| set.bits().get(base) && set.bits().get(base + u64::from(offset))).count();
+        assert_eq!(set.pairs(offset), pairs as f64 / 300.0);
+    }
+}
+
+#[test]
+fn verbs_of_another_form_are_refused() {
+    let (mut set, mut counts) = (Shifting::with_rate(10, 0.1).unwrap(), Shifting::multiplicity(10, 0.1).unwrap());
+    let unsupported = |result: Result<()>| assert!(matches!(result, Err(Error::Unsupported { .. })));
+    unsupported(set.insert_into("rose", 0).map(drop));
+    unsupported(set.insert_times("rose", 2).map(drop));
+    unsupported(set.remove("rose"));
+    unsupported(counts.classes("rose").map(drop));
+    unsupported(counts.remove_from("rose", 0));
+    assert!(matches!(Shifting::association(10, 0.1).unwrap().insert_into("rose", 7), Err(Error::Item { .. })));
+}
