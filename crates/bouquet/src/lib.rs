@@ -40,6 +40,7 @@
 //!
 //! Every formula of the papers is a function in [`theory`]; every filter tells its present rate and what theory expects of it.
 
+pub mod accuracy;
 pub mod capability;
 pub mod codec;
 pub mod coder;

@@ -26,6 +26,7 @@ pub const FAMILIES: &[Family] = &[
     crate::counting::FAMILY,
     crate::dynamic::FAMILY,
     crate::decay::FAMILY,
+    crate::accuracy::FAMILY,
     crate::values::FAMILY,
     crate::sets::FAMILY,
 ];

@@ -27,6 +27,7 @@
 //! | filters made to be sent | [`compressed`] |
 //! | growing chains | [`scalable`], of equal components [`dynamic`]; a fixed matrix of them [`split`] |
 //! | filters that forget | [`stable`] |
+//! | filters that also reset bits: both errors bounded | [`generalized`] |
 //! | peeling: invertible tables, Bloomier filters | [`peeling`] |
 //! | counter braids: how many counters flows need | [`braids`] |
 //! | many filters side by side | [`bank`] |
@@ -62,6 +63,7 @@ pub mod deletable;
 pub mod dynamic;
 pub mod fingerprints;
 pub mod hierarchy;
+pub mod generalized;
 mod occupancy;
 pub mod paradox;
 pub mod partitioned;

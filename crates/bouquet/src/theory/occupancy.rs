@@ -67,6 +67,12 @@ impl Occupancy {
         }
     }
 
+    /// P(X = occupied).
+    pub(crate) fn chance_of(&self, occupied: u64) -> f64 {
+        let index = occupied.checked_sub(self.lowest).and_then(|index| usize::try_from(index).ok());
+        index.and_then(|index| self.law.get(index)).copied().unwrap_or(0.0)
+    }
+
     /// E[weight(X)], where `weights[i]` is the weight of i occupied bins.
     pub(crate) fn mean_of(&self, weights: &[f64]) -> f64 {
         weights.iter().skip(self.lowest as usize).zip(&self.law).map(|(w, p)| w * p).sum()

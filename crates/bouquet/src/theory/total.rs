@@ -211,6 +211,31 @@ proptest! {
     }
 
     #[test]
+    fn resetting_is_total(bits in count(), resets in probes(), sets in probes(), n in count(), x in real(), y in real(), z in real()) {
+        let shape = generalized::Shape { bits, resets, sets };
+        for chance in [
+            shape.reset_chance(), shape.set_chance(), shape.untouched_chance(), shape.steady_zeros(), shape.zeros(x, n),
+            shape.limit_zeros(x, n), shape.rate_at(x), shape.exact_rate_at(x), shape.rate_of_array(n), shape.kept_zero(n),
+            shape.kept_one(n), shape.miss_rate(n), shape.exact_miss_rate(n), generalized::limit_rate(x, y, z),
+            generalized::worst_zeros(x, y), generalized::bound(x, y), generalized::miss_bound(x, y, z),
+        ] {
+            unit(chance);
+        }
+        quantity(shape.mean_resets());
+        quantity(shape.mean_sets());
+        let (zero, one) = generalized::limit_kept(x, y, z);
+        unit(zero);
+        unit(one);
+        quantity(generalized::crossing(x, y, z));
+        if let Ok(c) = generalized::bits_per_key(resets, sets, x) {
+            quantity(c);
+        }
+        if let Ok(shape) = generalized::for_bounds(n, x, y) {
+            prop_assert!(generalized::bound(shape.resets.into(), shape.sets.into()) <= x);
+        }
+    }
+
+    #[test]
     fn peeling_is_total(n in count(), m in count(), k in probes(), x in real()) {
         quantity(peeling::threshold(k));
         unit(peeling::unlisted(n, m, k));
@@ -353,6 +378,13 @@ proptest! {
         }
         for found in [variable_length::best(m, n, t, x), variable_length::for_rate(n, x, t, 0.5)].into_iter().flatten() {
             prop_assert!(found.keep < found.quorum && found.quorum <= found.set && found.set <= found.hashes);
+    fn searches_of_functions_are_total(bits in count(), resets in probes(), sets in probes(), n in count(), x in real(), y in real()) {
+        let shape = generalized::Shape { bits, resets, sets };
+        unit(shape.largest_rate());
+        unit(shape.mean_miss_rate(n));
+        if let Ok(balance) = generalized::balance(x, y) {
+            quantity(balance.crossing);
+            unit(balance.best.bound);
         }
     }
 
