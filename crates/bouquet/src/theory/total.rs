@@ -378,6 +378,10 @@ proptest! {
         }
         for found in [variable_length::best(m, n, t, x), variable_length::for_rate(n, x, t, 0.5)].into_iter().flatten() {
             prop_assert!(found.keep < found.quorum && found.quorum <= found.set && found.set <= found.hashes);
+        }
+    }
+
+    #[test]
     fn searches_of_functions_are_total(bits in count(), resets in probes(), sets in probes(), n in count(), x in real(), y in real()) {
         let shape = generalized::Shape { bits, resets, sets };
         unit(shape.largest_rate());
