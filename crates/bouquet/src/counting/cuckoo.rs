@@ -522,7 +522,7 @@ impl CuckooFilter {
     #[inline]
     fn take(&mut self, fingerprint: u64, buckets: [u64; 2]) -> Result<()> {
         // Of an entry that stands for several copies one is taken, of one that stands for one nothing is left.
-        let less = |entry: u64| entry.checked_sub(1 << self.fingerprint).unwrap_or(0);
+        let less = |entry: u64| entry.saturating_sub(1 << self.fingerprint);
         if self.counter == 0 {
             // Without counters the entry is the fingerprint, and need not be looked up before it is taken.
             if !self.table.replace(buckets[0], fingerprint, 0) && !self.table.replace(buckets[1], fingerprint, 0) {

@@ -40,7 +40,7 @@ impl Ones {
     pub(crate) fn select(self, word: u64, rank: u32) -> Option<u32> {
         #[cfg(target_arch = "x86_64")]
         if self.native {
-            let Some(nth) = 1u64.checked_shl(rank) else { return None };
+            let nth = 1u64.checked_shl(rank)?;
             let found: u64;
             // SAFETY: the machine has `pdep`, or `native` were not set; it touches registers alone.
             unsafe {

@@ -51,7 +51,7 @@ impl Shape {
             return Err(Error::parameter("semisort", "no unless buckets have 4 slots of over 4 bits", "yes"));
         }
         let mut lanes = slots;
-        while lanes * width > 64 || slots % lanes != 0 {
+        while lanes * width > 64 || !slots.is_multiple_of(lanes) {
             lanes -= 1;
         }
         let spread = |bits: u64| (0..lanes).fold(0, |all, lane| all | bits << (lane * width));
