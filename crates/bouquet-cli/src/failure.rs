@@ -38,6 +38,12 @@ impl From<bouquet::Error> for Failure {
     }
 }
 
+impl From<bouquet_lab::Error> for Failure {
+    fn from(error: bouquet_lab::Error) -> Self {
+        Failure::Message(error.to_string())
+    }
+}
+
 impl Failure {
     /// A message.
     pub fn new(message: impl Into<String>) -> Self {

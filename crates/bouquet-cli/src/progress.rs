@@ -53,3 +53,38 @@ impl Drop for Progress {
         self.bar.finish_and_clear();
     }
 }
+
+/// The progress of some long steps, each with its name.
+pub struct Steps(ProgressBar);
+
+impl Steps {
+    /// So many steps.
+    pub fn new(count: usize) -> Self {
+        if !io::stderr().is_terminal() {
+            return Steps(ProgressBar::hidden());
+        }
+        let bar = ProgressBar::new(count as u64);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {pos}/{len} {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.enable_steady_tick(PATIENCE);
+        Steps(bar)
+    }
+
+    /// The next step begins.
+    pub fn begin(&mut self, name: &'static str) {
+        self.0.set_message(name);
+        self.0.inc(1);
+    }
+
+    /// Does something while the bar is out of the way.
+    pub fn suspend<T>(&self, what: impl FnOnce() -> T) -> T {
+        self.0.suspend(what)
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -15,6 +15,7 @@ mod grow;
 mod info;
 mod intersect;
 mod kinds;
+mod lab;
 mod list;
 mod merge;
 mod query;
@@ -50,6 +51,7 @@ pub enum Command {
     Kinds(kinds::Kinds),
     Explain(explain::Explain),
     Secret(secret::Secret),
+    Lab(lab::Lab),
 }
 
 impl Command {
@@ -76,6 +78,7 @@ impl Command {
             Command::Kinds(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Secret(command) => command.run(),
+            Command::Lab(command) => command.run(),
         }
     }
 }

@@ -1,0 +1,74 @@
+//! The experiments, one file each. A new one is a file and two lines here: its module and its place in the list.
+
+mod gbf;
+mod papers;
+mod shared;
+
+mod gbf_attack;
+mod gbf_fig10;
+mod gbf_fig11;
+mod gbf_fig12;
+mod gbf_fig13;
+mod gbf_fig14;
+mod gbf_fig2;
+mod gbf_fig3;
+mod gbf_fig4;
+mod gbf_fig6;
+mod gbf_fig7;
+mod gbf_fig8;
+mod gbf_fig9;
+mod survey000_eq10;
+mod survey000_eq12;
+mod survey000_eq18;
+mod survey000_fig2;
+mod survey000_fig3;
+mod survey000_fig5;
+mod survey000_fig7;
+mod survey000_theorem2;
+mod survey001_bound;
+mod survey001_concentration;
+mod survey001_counters;
+mod survey001_inner_product;
+mod survey001_rate;
+mod survey001_table1;
+mod survey003_eq3;
+mod survey003_eq4;
+mod survey003_eq5;
+mod survey003_eq67;
+
+use crate::experiment::Experiment;
+
+/// All experiments, in the order of the gallery.
+pub(crate) const ALL: &[Experiment] = &[
+    survey000_fig2::EXPERIMENT,
+    survey000_fig3::EXPERIMENT,
+    survey000_fig5::EXPERIMENT,
+    survey000_fig7::EXPERIMENT,
+    survey000_theorem2::EXPERIMENT,
+    survey000_eq10::EXPERIMENT,
+    survey000_eq12::EXPERIMENT,
+    survey000_eq18::EXPERIMENT,
+    survey001_rate::EXPERIMENT,
+    survey001_concentration::EXPERIMENT,
+    survey001_bound::EXPERIMENT,
+    survey001_inner_product::EXPERIMENT,
+    survey001_counters::EXPERIMENT,
+    survey001_table1::EXPERIMENT,
+    gbf_fig2::EXPERIMENT,
+    gbf_fig3::EXPERIMENT,
+    gbf_fig4::EXPERIMENT,
+    gbf_fig6::EXPERIMENT,
+    gbf_fig7::EXPERIMENT,
+    gbf_fig8::EXPERIMENT,
+    gbf_fig9::EXPERIMENT,
+    gbf_fig10::EXPERIMENT,
+    gbf_fig11::EXPERIMENT,
+    gbf_fig12::EXPERIMENT,
+    gbf_fig13::EXPERIMENT,
+    gbf_fig14::EXPERIMENT,
+    gbf_attack::EXPERIMENT,
+    survey003_eq3::EXPERIMENT,
+    survey003_eq4::EXPERIMENT,
+    survey003_eq5::EXPERIMENT,
+    survey003_eq67::EXPERIMENT,
+];

@@ -1,0 +1,31 @@
+//! What several experiments do: fill filters and ask them.
+
+use bouquet::Bloom;
+use bouquet::core::standard::KIND;
+use bouquet::core::{BitFilter, Layout};
+use bouquet::hash::{Family, Hashing, SplitMix};
+use bouquet::kind::{Config, Setting};
+
+use crate::simulate::keys;
+use crate::{Lab, Mean, Result};
+
+/// How many of so many keys that are no members the filter takes for members, and how many there were.
+pub(super) fn false_positives<L: Layout>(filter: &BitFilter<L>, random: &mut SplitMix, queries: u64) -> (u64, u64) {
+    let others = keys(random, queries);
+    let mut answers = vec![false; others.len()];
+    filter.contains_batch(&others, &mut answers);
+    (answers.iter().filter(|&&yes| yes).count() as u64, queries)
+}
+
+/// The measured rate of standard filters of m bits with n keys and k independent functions, which is what theory
+/// assumes. The default family differs from them in filters of a few dozen bits.
+pub(super) fn standard_rate(lab: &Lab, (m, n, k): (u64, u64, u32), rounds: u64, queries: u64) -> Result<Mean> {
+    let rounds = lab.try_play(&format!("standard {m} {n} {k}"), rounds, |random| {
+        let config = Config::new(KIND.facts()).hashed(Hashing::seeded(random.next_u64()));
+        let config = config.with("bits", Setting::Count(m))?.with("hashes", Setting::Count(k.into()))?;
+        let mut filter = Bloom::from_config(&config.set("family", Family::Independent.name())?)?;
+        filter.insert_batch(&keys(random, n));
+        Ok(false_positives(&filter, random, queries))
+    })?;
+    Ok(Mean::of_shares(&rounds))
+}
