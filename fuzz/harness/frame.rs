@@ -192,3 +192,13 @@ pub fn fix_checksums(frame: &mut [u8]) {
         put(frame, CHECKSUM.start, checksum);
     }
 }
+
+/// Makes the length and the checksum of a patch right.
+pub fn fix_patch(patch: &mut [u8]) {
+    if patch.len() >= PRELUDE {
+        put(patch, 48, patch.len() as u64);
+        patch[CHECKSUM].fill(0);
+        let checksum = xxh3_64(patch);
+        put(patch, CHECKSUM.start, checksum);
+    }
+}

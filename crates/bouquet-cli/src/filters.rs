@@ -41,6 +41,16 @@ impl Opening {
         Ok(filter)
     }
 
+    /// Opens a filter to look at it. `-` is standard input.
+    pub fn look_at(&self, path: &Path) -> Result<Filter, Failure> {
+        self.look(path, &read(path)?)
+    }
+
+    /// What a patch makes of a filter.
+    pub fn patched(&self, filter: &Filter, patch: &Path) -> Result<Filter, Failure> {
+        filter.patched_with(&read(patch)?, &self.options(false)?).map_err(about(patch))
+    }
+
     /// Opens a filter that is to be changed and saved.
     pub fn open_to_change(&self, path: &Path) -> Result<Filter, Failure> {
         refuse_stdin(path)?;

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 use bouquet::Filter;
+use bouquet::codec::replace_file;
 
 use crate::failure::Failure;
 use crate::keys::is_stdin;
@@ -60,36 +61,47 @@ pub enum Coding {
 ///
 /// A symbolic link stays one: what it points to is replaced. Devices and pipes cannot be replaced and are written to.
 pub fn save(filter: &Filter, path: &Path, coding: Coding) -> Result<(), Failure> {
+    let write = |mut out: &mut dyn Write| match coding {
+        Coding::Usual => filter.write_to(&mut out),
+        Coding::Compressed => filter.write_compressed_to(&mut out),
+    };
+    let replace = |target: &Path| match coding {
+        Coding::Usual => filter.save(target),
+        Coding::Compressed => filter.save_compressed(target),
+    };
+    put(path, write, replace)
+}
+
+/// Writes bytes to a file in the same way.
+pub fn save_bytes(bytes: &[u8], path: &Path) -> Result<(), Failure> {
+    put(path, |out| out.write_all(bytes), |target| replace_file(target, bytes))
+}
+
+/// Writes to standard output or to what cannot be replaced with `write`, to files with `replace`.
+fn put(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    replace: impl FnOnce(&Path) -> bouquet::Result<()>,
+) -> Result<(), Failure> {
     if is_stdin(path) {
         let mut out = Output::stdout();
-        write(filter, &mut out.0, coding).map_err(|error| Failure::of_stdout(&error))?;
+        write(&mut out.0).map_err(|error| Failure::of_stdout(&error))?;
         return out.flush();
     }
     let target = followed(path);
     if fs::metadata(&target).is_ok_and(|file| !file.is_file() && !file.is_dir()) {
-        return stream(filter, &target, coding).map_err(|error| match error.kind() {
+        return stream(&target, write).map_err(|error| match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
             _ => Failure::new(format!("{}: {error}", path.display())),
         });
     }
-    match coding {
-        Coding::Usual => filter.save(&target)?,
-        Coding::Compressed => filter.save_compressed(&target)?,
-    }
-    Ok(())
+    Ok(replace(&target)?)
 }
 
-fn stream(filter: &Filter, path: &Path, coding: Coding) -> io::Result<()> {
+fn stream(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 17, File::options().write(true).open(path)?);
-    write(filter, &mut out, coding)?;
+    write(&mut out)?;
     out.flush()
-}
-
-fn write(filter: &Filter, out: &mut impl Write, coding: Coding) -> io::Result<()> {
-    match coding {
-        Coding::Usual => filter.write_to(out),
-        Coding::Compressed => filter.write_compressed_to(out),
-    }
 }
 
 /// The file behind a symbolic link; any other path as it is.

@@ -18,7 +18,10 @@ use crate::hash::{HashId, Hashing, Secret};
 use crate::kind::{Config, Facts, ParameterType, Setting, Structure};
 use crate::store::{BitStore, Counters, Opening, Words, WritableMap};
 
+mod patch;
 mod state;
+pub use patch::{PATCH_MAGIC, PATCH_VERSION};
+pub(crate) use patch::{apply as apply_patch, between as patch_between};
 pub use state::{StateReader, StateWriter};
 
 /// The version that this library writes, and the newest that it reads.
@@ -349,12 +352,57 @@ pub(crate) fn to_bytes<T: Structure>(structure: &T) -> Vec<u8> {
     out
 }
 
+/// Writes bytes to a file as [`Filter::save`](crate::Filter::save) writes a filter: beside it first, then synced and renamed.
+///
+/// ```
+/// use bouquet::codec::replace_file;
+/// # let path = std::env::temp_dir().join(format!("bouquet-replace-{}", std::process::id()));
+/// replace_file(&path, b"rose")?;
+/// assert_eq!(std::fs::read(&path)?, b"rose");
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn replace_file(path: &std::path::Path, bytes: &[u8]) -> Result<()> {
+    crate::filter::write_atomically(path, |out| out.write_all(bytes))
+}
+
+/// What turns one structure into another of its kind, and the structure that comes of it.
+pub(crate) mod delta {
+    use super::{Coding, Encoder, MAX_CODED_BITS, from_bytes_with, patch};
+    use crate::error::Result;
+    use crate::kind::Structure;
+
+    fn raw<T: Structure>(structure: &T) -> Vec<u8> {
+        let mut encoder = Encoder::new(Coding::Raw);
+        structure.encode(&mut encoder);
+        let mut out = Vec::new();
+        encoder.write(&T::FACTS, &structure.config(), &mut out).expect("writing to memory does not fail");
+        out
+    }
+
+    /// What turns `old` into `new`.
+    pub(crate) fn between<T: Structure>(old: &T, new: &T) -> Result<Vec<u8>> {
+        patch::between(&raw(old), &raw(new))
+    }
+
+    /// What a delta makes of `base`.
+    pub(crate) fn apply<T: Structure>(base: &T, delta: &[u8]) -> Result<T> {
+        let frame = patch::apply(&raw(base), delta, MAX_CODED_BITS)?;
+        from_bytes_with(&frame, base.hashing().secret())
+    }
+}
+
 /// The structure of a frame, which must be of its kind and not keyed.
 pub(crate) fn from_bytes<T: Structure>(bytes: &[u8]) -> Result<T> {
+    from_bytes_with(bytes, None)
+}
+
+/// The structure of a frame, which must be of its kind.
+fn from_bytes_with<T: Structure>(bytes: &[u8], secret: Option<&Secret>) -> Result<T> {
     let header = Header::read(bytes)?;
     let facts: &'static Facts = const { &T::FACTS };
     crate::error::same("kind number", facts.number, header.kind)?;
-    let mut decoder = Decoder::new(Source::Bytes(bytes), &header, facts, None, false)?;
+    let mut decoder = Decoder::new(Source::Bytes(bytes), &header, facts, secret, false)?;
     let structure = T::decode(&mut decoder)?;
     decoder.finish()?;
     Ok(structure)
@@ -490,6 +538,11 @@ impl Header {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn read(bytes: &[u8]) -> Result<Self> {
+        Self::read_prefix(bytes, bytes.len() as u64)
+    }
+
+    /// The same of a frame of this length, below 2^63, of which `bytes` are no more than the first.
+    fn read_prefix(bytes: &[u8], frame_len: u64) -> Result<Self> {
         let begin = &bytes[..bytes.len().min(MAGIC.len())];
         if begin != &MAGIC[..begin.len()] || bytes.is_empty() {
             let found = if bytes.is_empty() { "nothing".into() } else { format!("`{}`", begin.escape_ascii()) };
@@ -531,8 +584,8 @@ impl Header {
             return Err(Error::corrupt("number of stores", format!("at most {MAX_SECTIONS}"), sections));
         }
         check("padding of the header", true, bytes[end..body].iter().all(|&b| b == 0))?;
-        need("the frame", total, bytes.len() as u64)?;
-        check("length of the frame", total, bytes.len() as u64)?;
+        need("the frame", total, frame_len)?;
+        check("length of the frame", total, frame_len)?;
 
         let hash = HashId::from_number(hash).ok_or_else(|| {
             Error::corrupt("hash function", "1 to 5", format!("{hash} (written by a newer version?)"))
@@ -546,7 +599,7 @@ impl Header {
             check("offset of a store", offset, begin)?;
             let available = total.saturating_sub(offset);
             need("a store", len, available)?;
-            // `len` is at most the length of the frame, which is in memory, so rounding up stays in range.
+            // `len` is at most the length of the frame, which is below 2^63, so rounding up stays in range.
             need("the padding of a store", align_u64(len), available)?;
             let coding = match coding {
                 0 => Coding::Raw,

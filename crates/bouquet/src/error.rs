@@ -105,6 +105,25 @@ pub enum Error {
         /// The bytes that are there.
         found: String,
     },
+    /// The bytes do not begin as a patch does.
+    #[error("not a bouquet patch: expected it to begin with {expected}, found {found}")]
+    NotAPatch {
+        /// The expected first bytes.
+        expected: String,
+        /// The bytes that are there.
+        found: String,
+    },
+    /// A patch was made for another filter, or for another state of this one; nothing was changed.
+    #[error(
+        "the patch is for another filter: it changes the one with checksum {expected:#018x}, this one has {found:#018x}; \
+         fetch the patches in between, or the whole filter"
+    )]
+    OtherBase {
+        /// The checksum of the filter that the patch is for.
+        expected: u64,
+        /// The checksum of the filter at hand.
+        found: u64,
+    },
     /// The frame ends early.
     #[error("truncated frame: {what} needs {needed} bytes, only {available} are there; fetch the file again")]
     Truncated {

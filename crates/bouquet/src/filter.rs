@@ -481,6 +481,76 @@ impl Filter {
         crate::error::same("kind", self.kind.facts().id, other.kind.facts().id)
     }
 
+    /// What turns this filter into `new`, for one who holds this filter: a patch of the bits that differ, arithmetic-coded.
+    /// A small change makes a short patch. Kind and hashing must be equal; a keyed filter may be locked.
+    ///
+    /// ```
+    /// use bouquet::{CountingBloom, Filter};
+    /// let old = Filter::from_structure(CountingBloom::with_rate(10_000, 0.01)?)?;
+    /// let mut new = old.clone();
+    /// new.insert()?.insert(b"rose".as_slice().into())?;
+    /// let patch = old.delta(&new)?;
+    /// assert!(patch.len() < 250 && new.to_bytes().len() > 40_000);
+    /// assert_eq!(old.patched(&patch)?.to_bytes(), new.to_bytes());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn delta(&self, new: &Filter) -> Result<Vec<u8>> {
+        self.same_kind(new)?;
+        crate::error::same("hashing", self.hashing(), new.hashing())?;
+        codec::patch_between(&self.to_raw_bytes(), &new.to_raw_bytes())
+    }
+
+    /// The filter that a [`delta`](Self::delta) makes of this one. A damaged patch, and one for another filter or another state
+    /// of this one, is refused.
+    ///
+    /// ```
+    /// use bouquet::{Error, Filter, Scalable};
+    /// let old = Filter::from_structure(Scalable::with_rate(100, 0.01)?)?;
+    /// let mut new = old.clone();
+    /// new.grow()?.grow()?;
+    /// let patch = old.delta(&new)?;
+    /// assert_eq!(old.patched(&patch)?.to_bytes(), new.to_bytes());
+    /// assert!(matches!(new.patched(&patch), Err(Error::OtherBase { .. })), "it was applied already");
+    /// assert!(matches!(old.patched(&patch[..50]), Err(Error::Truncated { .. })));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn patched(&self, patch: &[u8]) -> Result<Filter> {
+        self.patched_with(patch, &OpenOptions::default())
+    }
+
+    /// As [`patched`](Self::patched), with the limits of these options. The secret is this filter's own, and if it is locked the
+    /// new one will be.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, Error, Filter, OpenOptions};
+    /// let old = Filter::from_structure(Bloom::with_size(64, 1)?)?;
+    /// let mut new = old.clone();
+    /// (0..500u64).try_for_each(|key| new.insert()?.insert(key.to_le_bytes().as_slice().into()).map(drop))?;
+    /// let options = OpenOptions { max_fill: Some(0.5), ..OpenOptions::default() };
+    /// assert!(matches!(old.patched_with(&old.delta(&new)?, &options), Err(Error::Overfull { .. })));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn patched_with(&self, patch: &[u8], options: &OpenOptions) -> Result<Filter> {
+        let max_coded_bits = options.max_coded_bits.unwrap_or(codec::MAX_CODED_BITS);
+        let frame = codec::apply_patch(&self.to_raw_bytes(), patch, max_coded_bits)?;
+        let options = OpenOptions {
+            kind: Some(self.kind),
+            secret: self.hashing().secret().cloned(),
+            allow_locked: !self.hashing().is_usable(),
+            ..options.clone()
+        };
+        let filter = Self::from_bytes_with(&frame, &options)?;
+        crate::error::same("hashing", self.hashing(), filter.hashing())?;
+        Ok(filter)
+    }
+
+    /// The frame with its stores as they are in memory, whatever the kind prefers.
+    fn to_raw_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        self.write_coded(false, &mut out).expect("writing to memory does not fail");
+        out
+    }
+
     /// Writes the frame.
     ///
     /// ```

@@ -63,3 +63,11 @@ pub fn refuse_stdin_twice(filter: &Path, input: &Input) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+/// Standard input cannot be read twice.
+pub fn refuse_stdin_for_both(first: &Path, second: &Path) -> Result<(), Failure> {
+    if is_stdin(first) && is_stdin(second) {
+        return Err(Failure::new("standard input cannot be both files; name one of them"));
+    }
+    Ok(())
+}

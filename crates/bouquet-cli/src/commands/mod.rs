@@ -8,6 +8,7 @@ mod classify;
 mod combine;
 mod compress;
 mod count;
+mod delta;
 mod estimate;
 mod explain;
 mod get;
@@ -18,6 +19,7 @@ mod kinds;
 mod lab;
 mod list;
 mod merge;
+mod patch;
 mod query;
 mod remove;
 mod secret;
@@ -45,6 +47,8 @@ pub enum Command {
     Intersect(intersect::Intersect),
     Estimate(estimate::Estimate),
     Compress(compress::Compress),
+    Delta(delta::Delta),
+    Patch(patch::Patch),
     Info(info::Info),
     Verify(verify::Verify),
     Size(size::Size),
@@ -72,6 +76,8 @@ impl Command {
             Command::Intersect(command) => command.run(),
             Command::Estimate(command) => command.run(),
             Command::Compress(command) => command.run(),
+            Command::Delta(command) => command.run(),
+            Command::Patch(command) => command.run(),
             Command::Info(command) => command.run(),
             Command::Verify(command) => command.run(),
             Command::Size(command) => command.run(),

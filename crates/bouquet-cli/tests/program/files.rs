@@ -239,3 +239,19 @@ fn replaced_files_keep_their_permissions() {
     place.run(&["add", "f", "f.keys"]);
     assert_eq!(std::fs::metadata(place.path("f")).unwrap().permissions().mode() & 0o777, 0o640);
 }
+
+#[test]
+fn the_patch_of_a_small_change_is_small() {
+    let place = Place::new();
+    place.file("then", lines(1..=50_000));
+    place.file("now", lines(501..=50_500));
+    for name in ["then", "now"] {
+        place.run(&["build", name, "-o", &format!("{name}.bf"), "--items", "50000"]).found();
+    }
+    place.run(&["delta", "then.bf", "now.bf", "-o", "patch"]).found();
+    let (patch, whole) = (place.read("patch").len(), place.read("now.bf").len());
+    assert!(patch * 13 < whole, "{patch} of {whole} bytes");
+    place.run(&["delta", "-", "-", "-o", "x"]).fails(&["standard input cannot be both"]);
+    place.run(&["patch", "then.bf", "now.bf", "-o", "x"]).fails(&["now.bf: not a bouquet patch"]);
+    place.run(&["info", "patch"]).fails(&["not a bouquet frame"]);
+}

@@ -400,3 +400,33 @@ fn absent_keys_are_for_kinds_that_are_built_once() {
         }
     }
 }
+
+#[test]
+fn a_patch_makes_the_new_filter_of_the_old_one_with_every_kind() {
+    for kind in kinds_that_can("") {
+        let place = Place::new();
+        let sample = Sample::of(&place, &kind);
+        sample.build(&place, "old", 1..=300);
+        sample.build(&place, "new", 1..=303);
+        sample.build(&place, "other", 2..=300);
+        place.run(&["delta", "old", "new", "-o", "patch"]).found();
+        place.run(&["patch", "old", "patch", "-o", "made"]).found();
+        assert_eq!(place.read("made"), place.read("new"), "{}", kind["kind"]);
+
+        // Another filter, the new one and a damaged patch are refused, and nothing is written.
+        let names = place.names();
+        for base in ["other", "new"] {
+            place.run(&["patch", base, "patch", "-o", "out"]).fails(&["patch: the patch is for another filter"]);
+        }
+        let mut damaged = place.read("patch");
+        *damaged.last_mut().unwrap() ^= 1;
+        place.file("patch", &damaged);
+        place.run(&["patch", "old", "patch", "-o", "out"]).fails(&["checksum of the patch"]);
+        assert_eq!(place.names(), names);
+
+        // In place, and through pipes.
+        let script = r#""$bouquet" delta old new -o - | "$bouquet" patch old - -o old && cmp old new"#;
+        let run = place.shell(script);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{}: {}", kind["kind"], run.text());
+    }
+}

@@ -1,11 +1,8 @@
 //! The engine of the family: bits at positions that depend on the key alone.
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
-
 use crate::capability::{Cardinality, Compress, Contains, Estimate, Insert, Intersect, Item, Merge, Overlap};
-use crate::codec::{Decoder, Encoder, StateReader, StateWriter};
-use crate::coder;
-use crate::error::{Error, Result, same};
+use crate::codec::{Decoder, Encoder, delta};
+use crate::error::{Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Config, Facts, Plan, Rates, Setting, Stats, Structure};
@@ -627,8 +624,8 @@ impl<L: Layout> BitFilter<L> {
         Ok(Overlap::of(a, b, union, |keys| self.layout.cardinality_error(keys)))
     }
 
-    /// What turns this filter into `new`, for one who holds this filter: the bits that differ, arithmetic-coded. A small
-    /// change makes a short message.
+    /// What turns this filter into `new`, for one who holds this filter: a patch of the bits that differ, arithmetic-coded. A
+    /// small change makes a short message. [`Filter::delta`](crate::Filter::delta) does the same for every kind.
     ///
     /// ```
     /// use bouquet::Bloom;
@@ -636,7 +633,7 @@ impl<L: Layout> BitFilter<L> {
     /// let mut there = here.clone();
     /// here.insert("rose");
     /// let message = there.delta(&here)?;
-    /// assert!(message.len() < 100);
+    /// assert!(message.len() < 250);
     /// there.apply_delta(&message)?;
     /// assert_eq!(there, here);
     /// assert!(there.apply_delta(&message).is_err(), "it is for the filter as it was");
@@ -644,15 +641,7 @@ impl<L: Layout> BitFilter<L> {
     /// ```
     pub fn delta(&self, new: &Self) -> Result<Vec<u8>> {
         self.comparable(new)?;
-        let changed = coder::xor_words(self.bits.words(), new.bits.words())?;
-        let coded = coder::encode_bits(&changed, self.bits.len())?;
-        let mut writer = StateWriter::default();
-        for field in [self.checksum(&self.bits), new.checksum(&new.bits), new.items, coded.ones] {
-            writer.u64(field);
-        }
-        let mut out = [writer.as_slice(), &coded.bytes].concat();
-        out.extend_from_slice(&xxh3_64(&out).to_le_bytes());
-        Ok(out)
+        delta::between(self, new)
     }
 
     /// Applies what [`delta`](Self::delta) wrote. A damaged delta, and one that was made for another filter or another
@@ -670,40 +659,8 @@ impl<L: Layout> BitFilter<L> {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn apply_delta(&mut self, delta: &[u8]) -> Result<()> {
-        let Some((message, checksum)) = delta.split_last_chunk::<8>() else {
-            return Err(Error::Truncated { what: "the delta".into(), needed: 8, available: delta.len() as u64 });
-        };
-        let (expected, found) = (u64::from_le_bytes(*checksum), xxh3_64(message));
-        if expected != found {
-            return Err(Error::corrupt("checksum of the delta", format!("{expected:#018x}"), format!("{found:#018x}")));
-        }
-        let mut reader = StateReader::new(message, "delta");
-        let (base, result, items, ones) = (reader.u64()?, reader.u64()?, reader.u64()?, reader.u64()?);
-        same("the base of the delta", self.checksum(&self.bits), base)?;
-        let coded = &message[message.len() - reader.len()..];
-        let changed = coder::decode_bits(coded, self.bits.len(), ones, self.bits.len())?;
-        let mut bits = self.bits.clone();
-        for (word, changed) in bits.words_mut().iter_mut().zip(changed) {
-            *word ^= changed;
-        }
-        let found = self.checksum(&bits);
-        if found != result {
-            return Err(Error::corrupt("result of the delta", format!("{result:#018x}"), format!("{found:#018x}")));
-        }
-        (self.bits, self.items) = (bits, items);
+        *self = delta::apply(self, delta)?;
         Ok(())
-    }
-
-    /// A checksum of these bits in a filter of this shape and hashing.
-    fn checksum(&self, bits: &BitStore) -> u64 {
-        let mut checksum = Xxh3::new();
-        for (parameter, setting) in self.layout.settings(Config::new(const { &L::FACTS })).settings() {
-            checksum.update(format!("{} {setting}\n", parameter.name).as_bytes());
-        }
-        checksum.update(&[self.hashing.id().number()]);
-        checksum.update(&self.hashing.seed().to_le_bytes());
-        bits.words().iter().for_each(|word| checksum.update(&word.to_le_bytes()));
-        checksum.digest()
     }
 
     /// The frame.
@@ -924,7 +881,7 @@ mod tests {
         for mut other in [filter(0, 101), filter(1, 100), filter(0, 0), new.clone(), Bloom::with_size(5000, 4).unwrap()]
         {
             let before = other.clone();
-            assert!(matches!(other.apply_delta(&delta), Err(Error::Incompatible { .. })));
+            assert!(matches!(other.apply_delta(&delta), Err(Error::OtherBase { .. })));
             assert_eq!(other, before);
         }
         assert!(matches!(old.delta(&filter(1, 100)), Err(Error::Incompatible { .. })));

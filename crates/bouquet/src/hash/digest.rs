@@ -566,6 +566,11 @@ impl Hashing {
         self.seed
     }
 
+    /// The secret of a keyed function, if it is at hand.
+    pub(crate) fn secret(&self) -> Option<&Secret> {
+        self.keyed.as_deref().map(|(secret, _)| secret)
+    }
+
     /// Whether digests can be computed: not so for a keyed frame that was opened without its secret.
     ///
     /// ```

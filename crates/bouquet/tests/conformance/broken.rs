@@ -257,6 +257,7 @@ defects! {
         "frames_give_back_the_filter",
         "compressed_frames_give_back_the_filter",
         "filters_stay_usable_after_a_frame",
+        "patches_give_the_new_filter",
         "keyed_frames_need_their_secret",
         "mapped_filters_answer_alike_and_leave_the_file_alone"
     ] {

@@ -20,6 +20,9 @@ laws! {
     foreign_newer_and_longer_frames_are_refused needs [];
     mapped_filters_answer_alike_and_leave_the_file_alone needs [];
     filters_stay_usable_after_a_frame needs [Insert];
+    patches_give_the_new_filter needs [];
+    patches_for_another_filter_are_refused needs [];
+    damaged_patches_are_refused needs [];
 }
 
 const ITEMS: u64 = 2_000;
@@ -212,6 +215,65 @@ fn filters_stay_usable_after_a_frame(subject: &Subject) -> Verdict {
     if subject.kind.can(Verb::Contains) && !subject.kind.errs(ErrorClass::FalseNegative) {
         let found = crate::subject::found_count(&again, &Keys::new(0..ITEMS))?;
         ensure!(found == ITEMS, "{} keys are lost", ITEMS - found);
+    }
+    Ok(())
+}
+
+/// Filters of the same settings: half full, full, and full of other keys.
+fn versions(subject: &Subject, items: u64) -> Result<[Filter; 3], String> {
+    let config = subject.config(items, 0.01)?;
+    let filled = |range| subject.build(&config, &Keys::new(range));
+    Ok([filled(0..items / 2)?, filled(0..items)?, filled(items..2 * items)?])
+}
+
+fn patches_give_the_new_filter(subject: &Subject) -> Verdict {
+    let mut filters = versions(subject, ITEMS)?.to_vec();
+    filters.push(subject.empty(&subject.config(ITEMS, 0.01)?)?);
+    // One of another size too: its stores have no counterpart.
+    filters.push(subject.filled(ITEMS / 4, 0.001, 0..ITEMS / 4)?);
+    for (i, old) in filters.iter().enumerate() {
+        for (j, new) in filters.iter().enumerate() {
+            let patch = old.delta(new).because(&format!("from {i} to {j}"))?;
+            let patched = old.patched(&patch).because(&format!("applying the patch from {i} to {j}"))?;
+            unchanged(&format!("patched from {i} to {j}"), &new.to_bytes(), &patched)?;
+            ensure!(patch == old.delta(new).because("again")?, "from {i} to {j}: two patches differ");
+            let whole = new.to_bytes().len();
+            ensure!(patch.len() < whole + 8_192, "from {i} to {j}: {} bytes for a frame of {whole}", patch.len());
+            ensure!(i != j || patch.len() < 1_024 + whole / 20, "nothing changed, and the patch has {}", patch.len());
+        }
+    }
+    Ok(())
+}
+
+fn patches_for_another_filter_are_refused(subject: &Subject) -> Verdict {
+    let [old, new, other] = versions(subject, ITEMS)?;
+    let patch = old.delta(&new).because("a patch")?;
+    for (what, base) in [("the new filter", &new), ("another filter", &other)] {
+        refused(what, base.patched(&patch), |error| matches!(error, Error::OtherBase { .. }))?;
+    }
+    let config = subject.config(ITEMS, 0.01)?.hashed(bouquet::hash::Hashing::seeded(99));
+    let foreign = subject.build(&config, &Keys::new(0..ITEMS))?;
+    // A layout may fix the function whatever is asked for.
+    if foreign.hashing() != old.hashing() {
+        refused("other hashing", old.delta(&foreign), |error| matches!(error, Error::Incompatible { .. }))?;
+    }
+    refused("no patch", old.patched(&new.to_bytes()), |error| matches!(error, Error::NotAPatch { .. }))?;
+    refused("no frame", subject.reopen(&patch), |error| matches!(error, Error::NotAFrame { .. }))
+}
+
+fn damaged_patches_are_refused(subject: &Subject) -> Verdict {
+    let [old, new, _] = versions(subject, 40)?;
+    let mut patch = old.delta(&new).because("a patch")?;
+    for cut in (0..patch.len().min(400)).chain([patch.len() - 1]) {
+        ensure!(old.patched(&patch[..cut]).is_err(), "{cut} of {} bytes are accepted", patch.len());
+    }
+    let mut random = SplitMix::new(3);
+    let bits = patch.len() as u64 * 8;
+    for bit in (0..bits.min(1_024)).chain((0..1_000).map(|_| random.below(bits)).collect::<Vec<_>>()) {
+        let (at, mask) = ((bit / 8) as usize, 1 << (bit % 8));
+        patch[at] ^= mask;
+        ensure!(old.patched(&patch).is_err(), "flipping bit {} of byte {at} is accepted", bit % 8);
+        patch[at] ^= mask;
     }
     Ok(())
 }
