@@ -88,9 +88,7 @@ pub(crate) fn by_number(number: u16) -> Result<&'static Kind> {
 /// ```
 #[must_use]
 pub fn default_kind(items_known: bool) -> &'static Kind {
-    let wanted =
-        |kind: &&Kind| kind.can(Verb::Contains) && kind.can(Verb::Insert) && kind.can(Verb::Grow) != items_known;
-    kinds().find(wanted).or_else(|| kinds().next()).expect("the registry is not empty")
+    if items_known { &crate::core::standard::KIND } else { &crate::dynamic::scalable::KIND }
 }
 
 fn names(kind: &'static Kind) -> impl Iterator<Item = &'static str> {

@@ -381,7 +381,9 @@ mod tests {
             }
             let slot = list.iter().position(|&entry| entry == old);
             assert_eq!(table.replace(bucket, old, new), slot.is_some());
-            slot.map(|slot| list[slot] = new);
+            if let Some(slot) = slot {
+                list[slot] = new;
+            }
             for (bucket, list) in (0..).zip(&lists) {
                 let mut found: Vec<_> = (0..shape.slots).map(|slot| table.get(bucket, slot)).collect();
                 let mut expected = list.clone();

@@ -74,7 +74,7 @@ fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
         for step in 0..operations / 3 {
             let key = zipf.draw(&mut random);
             let mut hash = filter.hash(key.digest(&filter.hashing));
-            if key % 3 == 0 {
+            if key.is_multiple_of(3) {
                 hash &= !field_max(remainder); // remainder 0 more often than chance has it
             }
             let own = model.entry(hash).or_default();
@@ -285,7 +285,7 @@ fn long_clusters_make_offsets_saturate_and_are_still_found() {
             let (home, low) = filter.shape.split(hash);
             with_table!(&mut filter.slots, table => subtract(table, home, low, 12)).unwrap();
             (filter.used, filter.distinct, filter.items) = (filter.used - 1, filter.distinct - 1, filter.items - 1);
-            if left.len() % 100 == 0 {
+            if left.len().is_multiple_of(100) {
                 filter.check();
                 assert!(left.iter().all(|&hash| filter.count_of(hash) == 1));
             }
