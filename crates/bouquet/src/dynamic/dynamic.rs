@@ -45,7 +45,7 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Config, Kind, Setting};
-use crate::theory::dynamic::Shape;
+use crate::theory::dynamic::{Shape, chain_limit};
 
 mod builder;
 mod delta;
@@ -142,6 +142,8 @@ pub struct Dynamic {
     waiting: Vec<Positions>,
     /// The keys from which on only those are inserted that seem absent.
     improved_from: u64,
+    /// The components that keep to `gamma` even if all are full.
+    within_gamma: u64,
 }
 
 impl Dynamic {
@@ -206,9 +208,20 @@ impl Dynamic {
             Insertion::Plain => u64::MAX,
             Insertion::Improved => 0,
         };
+        let within_gamma = design.gamma.map_or(u64::MAX, |gamma| chain_limit(design.shape.full_rate(), gamma));
         // How it hashes is kept once.
         let config = design.effective(config).hashed(Hashing::default());
-        Ok(Dynamic { config, design, hashing, chain, numbers, next_number, waiting: Vec::new(), improved_from })
+        Ok(Dynamic {
+            config,
+            design,
+            hashing,
+            chain,
+            numbers,
+            next_number,
+            waiting: Vec::new(),
+            improved_from,
+            within_gamma,
+        })
     }
 
     /// The shape of the components, and with it the whole theory of the filter.
@@ -392,15 +405,15 @@ impl Dynamic {
     /// Whether one more key would still keep the rate within `gamma`.
     fn check_gamma(&self, chosen: Option<usize>) -> Result<()> {
         let Some(gamma) = self.design.gamma else { return Ok(()) };
-        let mut counts = self.chain.counts().to_vec();
-        match chosen.and_then(|index| counts.get_mut(index)) {
-            Some(items) => *items += 1,
-            None => counts.push(1),
+        if (self.components() + usize::from(chosen.is_none())) as u64 <= self.within_gamma {
+            return Ok(());
         }
-        self.check_rate(gamma, &counts)
+        let more = |(index, &items): (usize, &u64)| items + u64::from(chosen == Some(index));
+        let counts = self.chain.counts().iter().enumerate().map(more);
+        self.check_rate(gamma, counts.chain(chosen.is_none().then_some(1)))
     }
 
-    fn check_rate(&self, gamma: f64, counts: &[u64]) -> Result<()> {
+    fn check_rate(&self, gamma: f64, counts: impl Iterator<Item = u64>) -> Result<()> {
         let rate = self.design.shape.rate_of(counts);
         if rate <= gamma {
             return Ok(());
@@ -635,7 +648,7 @@ impl Dynamic {
         }
         union.settle()?;
         if let Some(gamma) = self.design.gamma {
-            self.check_rate(gamma, union.chain.counts())?;
+            self.check_rate(gamma, union.chain.counts().iter().copied())?;
         }
         *self = union;
         Ok(())

@@ -106,10 +106,10 @@ impl Shape {
     /// ```
     /// # use bouquet::theory::dynamic::Shape;
     /// let shape = Shape { bits: 1280, hashes: 7, capacity: 133 };
-    /// assert!((shape.rate_of(&[133, 67]) - shape.rate(200)).abs() < 1e-12);
+    /// assert!((shape.rate_of([133, 67]) - shape.rate(200)).abs() < 1e-12);
     /// ```
-    pub fn rate_of(&self, items: &[u64]) -> f64 {
-        items.iter().fold(0.0, |rate, &n| either(rate, self.plain_rate(n)))
+    pub fn rate_of(&self, items: impl IntoIterator<Item = u64>) -> f64 {
+        items.into_iter().fold(0.0, |rate, n| either(rate, self.plain_rate(n)))
     }
 
     /// 1 - prod(1 - (used_i/m)^k), the rate of components with so many cells in use: all have the same positions for a key,
@@ -393,7 +393,7 @@ mod tests {
                         let rates = [
                             shape.rate(n),
                             shape.union_rate(n, capacity),
-                            shape.rate_of(&[n, bits]),
+                            shape.rate_of([n, bits]),
                             shape.rate_of_used(&[n, bits]),
                             shape.several_addresses(n),
                             shape.several_addresses_of_last(n),

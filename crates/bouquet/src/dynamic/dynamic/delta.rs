@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::settings::Design;
 use super::{Dynamic, KIND};
-use crate::codec::{MAX_SECTIONS, StateReader, StateWriter};
+use crate::codec::{MAX_CODED_BITS, MAX_SECTIONS, StateReader, StateWriter};
 use crate::coder::{decode_bits, encode_bits, xor_words};
 use crate::dynamic::cells::{COUNTER_BITS, Cells};
 use crate::error::{Error, Result, same};
@@ -176,8 +176,18 @@ impl Publisher {
     }
 }
 
+/// A few bytes can stand for any number of zeros, so what a message may unfold to is bounded as that of a coded frame is.
+fn check_size(components: usize, bits: u64) -> Result<()> {
+    let all = bits.saturating_mul(components as u64);
+    if all <= MAX_CODED_BITS {
+        return Ok(());
+    }
+    Err(Error::TooLarge { what: "a filter that is sent in updates".into(), bytes: u128::from(all / 8) })
+}
+
 /// The components as they are now. Those that have not changed keep their version.
 fn parts(filter: &Dynamic, image: Image, sent: &[Part], version: u64) -> Result<Vec<Part>> {
+    check_size(filter.components(), image_bits(&filter.design.shape, image))?;
     let cells = filter.chain.components();
     let mut now = Vec::new();
     for (index, (&number, &items)) in filter.numbers.iter().zip(filter.chain.counts()).enumerate() {
@@ -252,6 +262,7 @@ fn write(filter: &Dynamic, image: Image, from: u64, old: &[Part], to: u64, new: 
 /// use bouquet::dynamic::dynamic::{Dynamic, Image, Publisher, Replica};
 /// let mut filter = Dynamic::with_rate(1_000, 0.01)?;
 /// let (mut publisher, mut replica) = (Publisher::new(Image::Counters), Replica::new(&filter, Image::Counters)?);
+/// replica.apply(&publisher.update(&filter)?)?;
 /// filter.add("rose")?;
 /// let message = publisher.update(&filter)?;
 /// replica.apply(&message)?;
@@ -392,7 +403,7 @@ impl Replica {
         })?;
         *reader = StateReader::new(&message[start + coded.len()..], "update");
         let bits = image_bits(&self.filter.design.shape, self.image);
-        // The receiver has a component of this size in memory already, so the length is no foreign number.
+        check_size(parts.len() + 1, bits)?;
         let mut words = decode_bits(coded, bits, ones, bits)?;
         if let Some(before) = before {
             words = xor_words(&before.words, &words)?;

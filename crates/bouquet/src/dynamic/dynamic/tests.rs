@@ -114,10 +114,11 @@ fn keys_with_several_addresses_stay_behind_as_often_as_theory_says() {
     let collide = |t: f64| 1.0 - (1.0 - crate::theory::standard::limit_rate(1280.0 / (133.0 * t), 7)).powi(9);
     let derived = 1330.0 * steps.map(collide).sum::<f64>() / 1000.0;
     assert!((derived - 20.0).abs() < 1.0, "{derived}");
-    let (found, _) = mean(&not_united);
-    assert!((found - derived).abs() < 2.0, "{found} {derived}");
-    let (found, _) = mean(&at_random);
-    assert!((found - 26.0).abs() < 3.0, "{found}");
+    // The keys that stay collide, too, which the integral leaves out.
+    let (found, bound) = mean(&not_united);
+    assert!((found - 20.0).abs() < bound, "{found} {bound}");
+    let (found, bound) = mean(&at_random);
+    assert!((found - 26.0).abs() < bound, "{found} {bound}");
 }
 
 #[cfg(feature = "replication")]
