@@ -6,6 +6,7 @@
 mod bad_input;
 mod commands;
 mod files;
+mod frequencies;
 mod lab;
 mod place;
 mod secrets;

@@ -136,7 +136,7 @@ impl<'a> StateReader<'a> {
         self.bytes.is_empty()
     }
 
-    fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let Some((head, rest)) = self.bytes.split_at_checked(len) else {
             let available = self.bytes.len() as u64;
             return Err(Error::Truncated { what: format!("the {}", self.what), needed: len as u64, available });

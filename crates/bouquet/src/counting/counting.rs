@@ -49,14 +49,13 @@ use crate::capability::{
 use crate::codec::{Decoder, Encoder};
 use crate::coder::{self, counters_entropy};
 use crate::core::standard::{self, Bloom};
-use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Places};
+use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Placement, Places};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
-use crate::simd::prefetch;
 use crate::store::{BitStore, Counters};
 
 /// The registry's row.
@@ -368,32 +367,20 @@ impl CountingBloom {
 
     #[inline]
     fn insert_digest(&mut self, digest: Digest) -> Result<bool> {
-        let places = self.cells.places.distinct(digest);
-        if matches!(self.policy, Policy::Reject | Policy::Widen) {
-            self.make_room(&places)?;
+        if matches!(self.policy, Policy::Reject | Policy::Widen) && self.cells.largest(digest) == self.cells.store.max()
+        {
+            self.cells.store = self.wider(1)?;
         }
-        let (fresh, lost) = self.cells.add_to_all(&places);
+        let (fresh, lost) = self.cells.add_to_all(digest, 1);
         if self.policy == Policy::Saturate {
             self.lost = self.lost.saturating_add(lost);
         }
         if let Some(mirror) = &mut self.mirror {
-            places.iter().for_each(|&place| {
-                mirror.set(place);
-            });
+            self.cells.places.set_ones(mirror, digest);
         }
         self.items = self.items.saturating_add(1);
         self.inserted = self.inserted.saturating_add(1);
         Ok(fresh)
-    }
-
-    /// Sees to it that each of these counters can be added to.
-    fn make_room(&mut self, places: &[u64]) -> Result<()> {
-        let store = &self.cells.store;
-        if places.iter().all(|&place| store.get(place) < store.max()) {
-            return Ok(());
-        }
-        self.cells.store = self.wider(1)?;
-        Ok(())
     }
 
     /// The counters with so many more bits, if the policy lets them have more.
@@ -429,7 +416,7 @@ impl CountingBloom {
     #[inline]
     fn contains_digest(&self, digest: Digest) -> bool {
         match &self.mirror {
-            Some(mirror) => self.cells.places.all(digest, |place| mirror.get(place)),
+            Some(mirror) => self.cells.places.all_ones(mirror, digest),
             None => self.cells.all_nonzero(digest),
         }
     }
@@ -455,10 +442,10 @@ impl CountingBloom {
         if !self.contains_digest(digest) {
             return Err(Error::NotPresent);
         }
-        let places = self.cells.places.distinct(digest);
-        self.cells.sub_from_all(&places, self.frozen_value());
+        self.cells.sub_from_all(digest, 1, self.frozen_value());
         if let Some(mirror) = &mut self.mirror {
-            places.iter().filter(|&&place| self.cells.store.get(place) == 0).for_each(|&place| mirror.clear(place));
+            let store = &self.cells.store;
+            self.cells.places.of(digest).filter(|&place| store.get(place) == 0).for_each(|place| mirror.clear(place));
         }
         self.items = self.items.saturating_sub(1);
         Ok(())
@@ -612,15 +599,6 @@ impl CountingBloom {
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         crate::codec::from_bytes(bytes)
-    }
-
-    /// The digests of a batch, with the memory asked for what a query reads.
-    #[inline]
-    fn digests_to_read(&self, keys: &[impl Key]) -> [Digest; BATCH] {
-        match &self.mirror {
-            Some(mirror) => self.cells.digests(keys, |place| prefetch(mirror.words(), (place / 64) as usize)),
-            None => self.cells.digests(keys, |place| self.cells.store.prefetch(place)),
-        }
     }
 }
 
@@ -779,9 +757,17 @@ impl Contains for CountingBloom {
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = self.digests_to_read(keys);
-            for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-                *answer = self.contains_digest(digest);
+            match &self.mirror {
+                Some(mirror) => {
+                    let digests = self.cells.digests(keys, |_| {});
+                    self.cells.places.all_ones_batch(mirror, &digests[..keys.len()], answers);
+                }
+                None => {
+                    let digests = self.cells.digests(keys, |place| self.cells.store.prefetch(place));
+                    for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
+                        *answer = self.cells.all_nonzero(digest);
+                    }
+                }
             }
         }
     }

@@ -5,23 +5,27 @@
 //! | part | here | what the kinds choose |
 //! |---|---|---|
 //! | store | [`CounterStore`] | how a counter is kept: packed bits of a fixed width, or another code |
-//! | layout | [`Places`] | one shared array, or one slice per hash function |
-//! | update rule | [`CounterArray::add_to_all`], [`CounterArray::sub_from_all`] | which of a key's counters change, and how |
-//! | read rule | [`CounterArray::all_nonzero`], [`CounterArray::least`] | what the counters say about the key |
+//! | layout | [`Placement`] | one shared array or a slice per hash function ([`Places`]), or rows of their own functions |
+//! | update rule | [`CounterArray::add_to_all`], [`sub_from_all`](CounterArray::sub_from_all), [`raise_all_to`](CounterArray::raise_all_to) | which of a key's counters change, and how |
+//! | read rule | [`CounterArray::all_nonzero`], [`least`](CounterArray::least) | what the counters say about the key |
 
 use crate::capability::Estimate;
+use crate::core::CACHED_BITS;
 use crate::core::standard::{Bloom, Flat};
 use crate::error::{Error, Result, same};
-use crate::hash::{Digest, Hashing, Positions, Scheme, probes};
+use crate::hash::{Digest, Hashing, Positions, Probes, Scheme, probes};
 use crate::key::{BATCH, Key, digest_batch};
-use crate::simd::prefetch;
-use crate::store::Counters;
+use crate::simd::{flat, prefetch};
+use crate::store::{BitStore, Counters};
 use crate::theory;
 
 /// Where counters are kept.
 ///
 /// Laws: a counter is at most [`max`](Self::max); one that is changed leaves the others alone; places beyond the end
 /// read as zero and cannot be changed.
+///
+/// The rules of the engine go through the last three, which a store can do faster for all counters of a key than one by
+/// one.
 pub trait CounterStore: Clone + PartialEq + std::fmt::Debug {
     /// The largest value of a counter.
     fn max(&self) -> u64;
@@ -43,6 +47,32 @@ pub trait CounterStore: Clone + PartialEq + std::fmt::Debug {
 
     /// Asks the memory for the counter at `index`.
     fn prefetch(&self, index: u64);
+
+    /// Whether none of these counters is zero.
+    #[inline]
+    fn all_nonzero(&self, mut places: impl Iterator<Item = u64>) -> bool {
+        places.all(|place| self.is_nonzero(place))
+    }
+
+    /// Shows these counters to `visit`.
+    #[inline]
+    fn read_each(&self, places: impl Iterator<Item = u64>, mut visit: impl FnMut(u64)) {
+        places.for_each(|place| visit(self.get(place)));
+    }
+
+    /// Changes each of these counters to what `change` makes of it, at most [`max`](Self::max).
+    #[inline]
+    fn update_each(&mut self, places: impl Iterator<Item = u64>, mut change: impl FnMut(u64) -> u64) {
+        for place in places {
+            let before = self.get(place);
+            let after = change(before);
+            if after > before {
+                self.add(place, after - before);
+            } else if after < before {
+                self.sub(place, before - after);
+            }
+        }
+    }
 }
 
 impl CounterStore for Counters {
@@ -70,6 +100,36 @@ impl CounterStore for Counters {
     fn prefetch(&self, index: u64) {
         prefetch(self.words(), (index.saturating_mul(u64::from(self.width())) / 64) as usize);
     }
+
+    #[inline]
+    fn all_nonzero(&self, places: impl Iterator<Item = u64>) -> bool {
+        Counters::all_nonzero(self, places)
+    }
+
+    #[inline]
+    fn read_each(&self, places: impl Iterator<Item = u64>, visit: impl FnMut(u64)) {
+        Counters::read_each(self, places, visit);
+    }
+
+    #[inline]
+    fn update_each(&mut self, places: impl Iterator<Item = u64>, change: impl FnMut(u64) -> u64) {
+        Counters::update_each(self, places, change);
+    }
+}
+
+/// The layout: which counters belong to a key.
+pub(crate) trait Placement: Clone + PartialEq + std::fmt::Debug {
+    /// The places of a digest in the order of the hash functions; some may coincide.
+    fn of(&self, digest: Digest) -> impl Iterator<Item = u64> + Clone;
+
+    /// Whether no two places of a digest coincide; `false` is not certain.
+    fn are_apart(&self, digest: Digest) -> bool;
+
+    /// What binds the digests of a secret to the kind and shape.
+    fn domain(&self) -> String;
+
+    /// Refuses a layout that has other places for the same digests.
+    fn comparable(&self, other: &Self) -> Result<()>;
 }
 
 /// How the positions of a key are spread over the counters.
@@ -90,12 +150,14 @@ impl Arrangement {
     }
 }
 
-/// The layout: which counters belong to a key.
+/// One shared array, or a slice per hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Places {
     counters: u64,
     hashes: u32,
     arrangement: Arrangement,
+    /// The counters among which a hash function chooses: all, or a slice.
+    span: u64,
 }
 
 impl Places {
@@ -103,11 +165,14 @@ impl Places {
     pub(crate) fn new(counters: u64, hashes: u32, arrangement: Arrangement) -> Result<Self> {
         Scheme::default().check(counters, hashes)?;
         let too_large = || Error::TooLarge { what: "the counters".into(), bytes: u128::from(counters) };
-        let counters = match arrangement {
-            Arrangement::Flat => counters,
-            Arrangement::Sliced => counters.checked_next_multiple_of(u64::from(hashes)).ok_or_else(too_large)?,
+        let (counters, span) = match arrangement {
+            Arrangement::Flat => (counters, counters),
+            Arrangement::Sliced => {
+                let counters = counters.checked_next_multiple_of(u64::from(hashes)).ok_or_else(too_large)?;
+                (counters, counters / u64::from(hashes))
+            }
         };
-        Ok(Places { counters, hashes, arrangement })
+        Ok(Places { counters, hashes, arrangement, span })
     }
 
     pub(crate) fn counters(&self) -> u64 {
@@ -124,39 +189,56 @@ impl Places {
 
     #[inline]
     fn slice(&self) -> u64 {
-        self.counters / u64::from(self.hashes)
+        self.span
     }
 
     /// Visits the places of a digest, some of them perhaps twice, until `visit` answers false, and says whether it
     /// never did.
     #[inline]
-    pub(crate) fn all(&self, digest: Digest, mut visit: impl FnMut(u64) -> bool) -> bool {
+    pub(crate) fn all(&self, digest: Digest, visit: impl FnMut(u64) -> bool) -> bool {
+        self.of(digest).all(visit)
+    }
+
+    /// The places of a digest, each once and ascending, so that no counter is counted twice.
+    #[inline]
+    pub(crate) fn distinct(&self, digest: Digest) -> Positions {
+        let mut positions: Positions = self.of(digest).collect();
+        if self.arrangement == Arrangement::Flat {
+            positions.distinct();
+        }
+        positions
+    }
+
+    /// Whether the bits at the places of a digest are all one, in a vector with a bit per counter.
+    #[inline]
+    pub(crate) fn all_ones(&self, bits: &BitStore, digest: Digest) -> bool {
         match self.arrangement {
-            Arrangement::Flat => probes(digest, self.counters, self.hashes).all(visit),
-            Arrangement::Sliced => {
-                let (slice, mut begin) = (self.slice(), 0);
-                Scheme::SLICES.all(digest, slice, self.hashes, |place| {
-                    let place = begin + place;
-                    begin += slice;
-                    visit(place)
-                })
-            }
+            Arrangement::Flat => flat::test(bits.words(), self.counters, self.hashes, digest),
+            Arrangement::Sliced => self.all(digest, |place| bits.get(place)),
         }
     }
 
-    /// The places of a digest, each once, so that no counter is counted twice.
+    /// The same for up to a batch of digests.
+    pub(crate) fn all_ones_batch(&self, bits: &BitStore, digests: &[Digest], answers: &mut [bool]) {
+        if self.arrangement == Arrangement::Flat {
+            let ahead = self.counters > CACHED_BITS;
+            return flat::test_batch::<BATCH>(bits.words(), self.counters, self.hashes, digests, answers, ahead);
+        }
+        for (digest, answer) in digests.iter().zip(answers) {
+            *answer = self.all_ones(bits, *digest);
+        }
+    }
+
+    /// Sets the bits at the places of a digest, in a vector with a bit per counter.
     #[inline]
-    pub(crate) fn distinct(&self, digest: Digest) -> Positions {
+    pub(crate) fn set_ones(&self, bits: &mut BitStore, digest: Digest) {
         match self.arrangement {
             Arrangement::Flat => {
-                let mut positions: Positions = probes(digest, self.counters, self.hashes).collect();
-                positions.distinct();
-                positions
+                flat::set(bits.words_mut(), self.counters, self.hashes, digest);
             }
-            Arrangement::Sliced => {
-                let slice = self.slice();
-                Scheme::SLICES.sliced(digest, slice, self.hashes)
-            }
+            Arrangement::Sliced => self.of(digest).for_each(|place| {
+                bits.set(place);
+            }),
         }
     }
 
@@ -164,15 +246,6 @@ impl Places {
     pub(crate) fn plain(&self) -> Result<Flat> {
         same("layout", self.arrangement, Arrangement::Flat)?;
         Flat::new(self.counters, self.hashes, Scheme::default())
-    }
-
-    /// The domain of a secret's digests. It is that of the bit filter with these positions, because counters are that
-    /// filter and more: what is exported to bits answers for the same keys. Width and policy have no part in it.
-    fn domain(&self) -> String {
-        match self.plain() {
-            Ok(flat) => Bloom::domain(&flat),
-            Err(_) => format!("partitioned {} {}", self.counters, self.hashes),
-        }
     }
 
     /// The probability that `items` distinct keys have left none of another key's places empty.
@@ -229,18 +302,97 @@ impl Places {
     }
 }
 
+impl Placement for Places {
+    /// The places of a digest in the order of the hash functions; without slices some may coincide.
+    #[inline]
+    fn of(&self, digest: Digest) -> impl Iterator<Item = u64> + Clone {
+        match self.arrangement {
+            Arrangement::Flat => PlacesOf { probes: probes(digest, self.span, self.hashes), begin: 0, step: 0 },
+            Arrangement::Sliced => {
+                let probes = Probes::of_family(Scheme::SLICES.family, digest, self.span, self.hashes);
+                PlacesOf { probes, begin: 0, step: self.span }
+            }
+        }
+    }
+
+    /// Whether no two places of a digest coincide; `false` is not certain. There are two rows of 64 marks, for the low
+    /// bits of a place and for the next: a place that occurred before finds both of its marks set, and so does one in
+    /// fifty of seven different ones.
+    #[inline]
+    fn are_apart(&self, digest: Digest) -> bool {
+        if self.arrangement == Arrangement::Sliced {
+            return true;
+        }
+        let (mut low, mut high, mut again) = (0_u64, 0_u64, 0);
+        for place in self.of(digest) {
+            let (a, b) = (place % 64, place / 64 % 64);
+            again |= (low >> a) & (high >> b);
+            low |= 1 << a;
+            high |= 1 << b;
+        }
+        again & 1 == 0
+    }
+
+    /// The domain of a secret's digests. It is that of the bit filter with these positions, because counters are that
+    /// filter and more: what is exported to bits answers for the same keys. Width and policy have no part in it.
+    fn domain(&self) -> String {
+        match self.plain() {
+            Ok(flat) => Bloom::domain(&flat),
+            Err(_) => format!("partitioned {} {}", self.counters, self.hashes),
+        }
+    }
+
+    fn comparable(&self, other: &Self) -> Result<()> {
+        same("counters", self.counters, other.counters)?;
+        same("hashes", self.hashes, other.hashes)?;
+        same("layout", self.arrangement, other.arrangement)
+    }
+}
+
+/// The places of one digest.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacesOf {
+    probes: Probes,
+    /// Where the next slice begins, and how long slices are; zero without slices.
+    begin: u64,
+    step: u64,
+}
+
+impl Iterator for PlacesOf {
+    type Item = u64;
+
+    #[inline]
+    fn next(&mut self) -> Option<u64> {
+        // All slices together are as many counters as fit 64 bits, so neither sum overflows.
+        let place = self.begin + self.probes.next()?;
+        self.begin += self.step;
+        Some(place)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.probes.size_hint()
+    }
+}
+
 /// Counters at the places of keys.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CounterArray<S> {
-    pub(crate) places: Places,
+pub(crate) struct CounterArray<S, L = Places> {
+    pub(crate) places: L,
     pub(crate) hashing: Hashing,
     pub(crate) store: S,
 }
 
-impl<S: CounterStore> CounterArray<S> {
+impl<S: CounterStore, L: Placement> CounterArray<S, L> {
     /// Counters of this content, which must have the size of the layout.
-    pub(crate) fn new(places: Places, hashing: &Hashing, store: S) -> Self {
-        CounterArray { hashing: hashing.clone().bind(&places.domain()), places, store }
+    pub(crate) fn new(places: L, hashing: &Hashing, store: S) -> Self {
+        let domain = places.domain();
+        Self::in_domain(places, hashing, store, &domain)
+    }
+
+    /// The same with a secret's digests for this domain.
+    pub(crate) fn in_domain(places: L, hashing: &Hashing, store: S, domain: &str) -> Self {
+        CounterArray { hashing: hashing.clone().bind(domain), places, store }
     }
 
     #[inline]
@@ -252,59 +404,91 @@ impl<S: CounterStore> CounterArray<S> {
     #[inline]
     pub(crate) fn digests<K: Key>(&self, keys: &[K], touch: impl Fn(u64)) -> [Digest; BATCH] {
         digest_batch(&self.hashing, keys, |digest| {
-            self.places.all(digest, |place| {
-                touch(place);
-                true
-            });
+            self.places.of(digest).for_each(&touch);
         })
     }
 
     /// Read rule of membership: no counter of the key is zero.
     #[inline]
     pub(crate) fn all_nonzero(&self, digest: Digest) -> bool {
-        self.places.all(digest, |place| self.store.is_nonzero(place))
+        self.store.all_nonzero(self.places.of(digest))
     }
 
     /// Read rule of multiplicity: the least counter of the key.
     #[inline]
     pub(crate) fn least(&self, digest: Digest) -> u64 {
         let mut least = u64::MAX;
-        self.places.all(digest, |place| {
-            least = least.min(self.store.get(place));
-            least != 0
-        });
+        self.store.read_each(self.places.of(digest), |counter| least = least.min(counter));
         least
     }
 
-    /// Update rule: adds one to all of these counters, of which none may occur twice. Says whether one of them was
-    /// zero, and how many were at their largest value and stayed there.
+    /// The largest counter of the key.
     #[inline]
-    pub(crate) fn add_to_all(&mut self, places: &[u64]) -> (bool, u64) {
-        let max = self.store.max();
-        let (mut fresh, mut lost) = (false, 0);
-        for &place in places {
-            let before = self.store.add(place, 1);
-            fresh |= before == 0;
-            lost += u64::from(before == max);
-        }
-        (fresh, lost)
+    pub(crate) fn largest(&self, digest: Digest) -> u64 {
+        let mut largest = 0;
+        self.store.read_each(self.places.of(digest), |counter| largest = largest.max(counter));
+        largest
     }
 
-    /// Update rule: subtracts one from those of these counters that are below `frozen`.
+    /// Update rule: adds to all counters of the key. Says whether one of them was zero, and how many could not take
+    /// all of it and stayed at their largest value.
     #[inline]
-    pub(crate) fn sub_from_all(&mut self, places: &[u64], frozen: u64) {
-        for &place in places {
-            if self.store.get(place) < frozen {
-                self.store.sub(place, 1);
-            }
+    pub(crate) fn add_to_all(&mut self, digest: Digest, amount: u64) -> (bool, u64) {
+        if self.places.are_apart(digest) {
+            return add_at(&mut self.store, self.places.of(digest), amount);
+        }
+        self.add_to_distinct(digest, amount)
+    }
+
+    #[inline(never)]
+    fn add_to_distinct(&mut self, digest: Digest, amount: u64) -> (bool, u64) {
+        add_at(&mut self.store, once(&self.places, digest), amount)
+    }
+
+    /// Update rule: raises every counter of the key to at least `value`. With the [least](Self::least) of them plus what
+    /// has come, no counter falls below the occurrences of its keys and none rises without need: that is minimal increase
+    /// in one shared array and conservative update in rows.
+    #[inline]
+    pub(crate) fn raise_all_to(&mut self, digest: Digest, value: u64) {
+        self.store.update_each(self.places.of(digest), |counter| counter.max(value));
+    }
+
+    /// Update rule: subtracts from those counters of the key that are below `frozen`; they stop at zero.
+    #[inline]
+    pub(crate) fn sub_from_all(&mut self, digest: Digest, amount: u64, frozen: u64) {
+        let sub = |counter: u64| if counter < frozen { counter.saturating_sub(amount) } else { counter };
+        if self.places.are_apart(digest) {
+            self.store.update_each(self.places.of(digest), sub);
+        } else {
+            self.store.update_each(once(&self.places, digest), sub);
         }
     }
 
     /// Whether two arrays have the same places for the same keys.
     pub(crate) fn comparable(&self, other: &Self) -> Result<()> {
-        same("counters", self.places.counters, other.places.counters)?;
-        same("hashes", self.places.hashes, other.places.hashes)?;
-        same("layout", self.places.arrangement, other.places.arrangement)?;
+        self.places.comparable(&other.places)?;
         same("hashing", &self.hashing, &other.hashing)
     }
+}
+
+/// The places of a digest, each once. Each is compared with those before it: at most 2,016 pairs, and 21 of them for
+/// seven places.
+#[inline]
+fn once(places: &impl Placement, digest: Digest) -> impl Iterator<Item = u64> {
+    let all = places.of(digest);
+    let first = move |&(i, place): &(usize, u64)| !all.clone().take(i).any(|earlier| earlier == place);
+    places.of(digest).enumerate().filter(first).map(|(_, place)| place)
+}
+
+/// Adds to these counters, none of which may occur twice; see [`CounterArray::add_to_all`].
+#[inline]
+fn add_at(store: &mut impl CounterStore, places: impl Iterator<Item = u64>, amount: u64) -> (bool, u64) {
+    let room = store.max().saturating_sub(amount);
+    let (mut least, mut lost) = (u64::MAX, 0);
+    store.update_each(places, |counter| {
+        least = least.min(counter);
+        lost += u64::from(counter > room);
+        counter.saturating_add(amount)
+    });
+    (least == 0, lost)
 }

@@ -11,6 +11,11 @@
 //! of its size. [`ternary`] has the smallest cells and admits when it cannot tell. [`l_cbf`] counts without an adder, for
 //! hardware and for those who study it.
 //!
+//! **Frequencies.** Take [`spectral`] for a multiset whose keys come very differently often, with removal and counters as
+//! small as their values; [`loglog`] for very large counts that several meters see. Take [`count_min`] for the frequencies
+//! of an endless stream: rows of counters with a bound on the error, which add up, subtract and find the frequent keys.
+//! When nothing is taken back, [`conservative_update`] is tighter in the same memory, and finds the heavy flows of a link.
+//!
 //! **Cells of two fields.** [`fingerprint_counting`] has a lower rate in the same memory: its cells keep a mark of their
 //! keys beside the count and can contradict a query. [`variable_increment`] does so by what is added to a counter. Take
 //! [`invertible_counting`] to find out in which elements two multisets differ, and [`counter_braids`] for exact counts of
@@ -28,6 +33,9 @@
 pub mod adaptive;
 pub(crate) mod bit_array;
 mod cell_filter;
+pub(crate) mod coded_counters;
+pub mod conservative_update;
+pub mod count_min;
 pub mod counter_braids;
 #[expect(clippy::module_inception, reason = "the kind that the family is named after")]
 pub mod counting;
@@ -36,18 +44,25 @@ pub mod d_left;
 pub mod deletable;
 pub(crate) mod engine;
 pub mod fingerprint_counting;
+pub(crate) mod flow_memory;
 pub mod invertible_counting;
 pub mod l_cbf;
+pub mod loglog;
 pub mod ml_ccbf;
 pub mod mpcbf;
 pub(crate) mod over;
 pub mod pruned_counting;
 pub mod quotient;
+pub(crate) mod rows;
 pub mod shifting;
 pub mod space_code;
+pub mod spectral;
 pub mod ternary;
+pub(crate) mod top_keys;
 pub mod variable_increment;
 pub mod variable_length;
+#[cfg(test)]
+pub(crate) mod zipf;
 
 pub use cell_filter::{CellCode, CellFilter};
 pub use over::CountingOver;
@@ -68,11 +83,15 @@ pub const FAMILY: Family = Family {
         l_cbf::KIND,
         deletable::KIND,
         ternary::KIND,
+        spectral::KIND,
         space_code::KIND,
         adaptive::KIND,
         shifting::KIND,
+        loglog::KIND,
         invertible_counting::KIND,
         variable_length::KIND,
+        count_min::KIND,
+        conservative_update::KIND,
         counter_braids::KIND,
         pruned_counting::KIND,
         cuckoo::KIND,

@@ -245,12 +245,10 @@ impl<S: CountingStore> CountingOver<S> {
 
     #[inline]
     fn insert_digest(&mut self, digest: Digest) -> Result<bool> {
-        let places = self.cells.places.distinct(digest);
         if matches!(self.policy, Policy::Reject | Policy::Widen) {
-            let largest = places.iter().map(|&place| self.cells.store.get(place)).max().unwrap_or(0);
-            self.make_room(largest.saturating_add(1))?;
+            self.make_room(self.cells.largest(digest).saturating_add(1))?;
         }
-        let (fresh, lost) = self.cells.add_to_all(&places);
+        let (fresh, lost) = self.cells.add_to_all(digest, 1);
         if self.policy == Policy::Saturate {
             self.lost = self.lost.saturating_add(lost);
         }
@@ -329,7 +327,7 @@ impl<S: CountingStore> CountingOver<S> {
         if frozen == u64::MAX {
             places.iter().for_each(|&place| self.cells.store.sub(place, 1));
         } else {
-            self.cells.sub_from_all(&places, frozen);
+            self.cells.sub_from_all(digest, 1, frozen);
         }
         self.items = self.items.saturating_sub(1);
         Ok(())

@@ -330,7 +330,7 @@ impl PrunedTable {
             return Ok(false);
         }
         let places = self.cells.places.distinct(digest);
-        self.cells.add_to_all(&places);
+        self.cells.add_to_all(digest, 1);
         self.hold(Held {
             key: key.into(),
             value: value.into(),
@@ -429,7 +429,12 @@ impl PrunedTable {
             self.bytes -= (held.key.len() + held.value.len()) as u64;
         }
         self.free.push(number);
-        self.cells.sub_from_all(&places, self.cells.store.max());
+        let frozen = self.cells.store.max();
+        for &place in places.iter() {
+            if self.cells.store.get(place) < frozen {
+                self.cells.store.sub(place, 1);
+            }
+        }
         // A lower counter can become the home of any item that is hashed there.
         for &place in places.iter() {
             let here: Vec<usize> = self.hashed(place).collect();

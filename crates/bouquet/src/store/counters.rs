@@ -235,6 +235,61 @@ impl Counters {
         before
     }
 
+    /// Whether no counter crosses a word boundary: the width divides 64.
+    #[inline]
+    fn is_aligned(&self) -> bool {
+        self.width.is_power_of_two()
+    }
+
+    /// Whether none of these counters is zero.
+    #[inline]
+    pub(crate) fn all_nonzero(&self, places: impl Iterator<Item = u64>) -> bool {
+        let words = self.words();
+        let Counters { len, width, .. } = *self;
+        if self.is_aligned() {
+            all_in_groups(places, |place| place < len && read_aligned(words, place, width) != 0)
+        } else {
+            all_in_groups(places, |place| place < len && read_field(words, place * u64::from(width), width) != 0)
+        }
+    }
+
+    /// Shows these counters to `visit`, zero beyond the end.
+    #[inline]
+    pub(crate) fn read_each(&self, places: impl Iterator<Item = u64>, mut visit: impl FnMut(u64)) {
+        let words = self.words();
+        let Counters { len, width, .. } = *self;
+        if self.is_aligned() {
+            places.for_each(|place| visit(if place < len { read_aligned(words, place, width) } else { 0 }));
+        } else {
+            let read = |place| read_field(words, place * u64::from(width), width);
+            places.for_each(|place| visit(if place < len { read(place) } else { 0 }));
+        }
+    }
+
+    /// Changes each of these counters to what `change` makes of it, at most [`max`](Self::max). Beyond the end nothing
+    /// happens.
+    #[inline]
+    pub(crate) fn update_each(&mut self, places: impl Iterator<Item = u64>, mut change: impl FnMut(u64) -> u64) {
+        let (aligned, max) = (self.is_aligned(), self.max());
+        let Counters { len, width, .. } = *self;
+        let words = self.words.as_mut_slice();
+        let places = places.filter(|&place| place < len);
+        if aligned {
+            for place in places {
+                let bit = place * u64::from(width);
+                let word = &mut words[(bit / 64) as usize];
+                let before = *word >> (bit % 64) & max;
+                *word ^= (before ^ change(before).min(max)) << (bit % 64);
+            }
+        } else {
+            for place in places {
+                let bit = place * u64::from(width);
+                let before = read_field(words, bit, width);
+                write_field(words, bit, width, change(before).min(max));
+            }
+        }
+    }
+
     /// Makes every counter zero.
     ///
     /// ```
@@ -362,6 +417,32 @@ impl Counters {
             self.set(index, op(self.get(index), other.get(index)));
         }
         Ok(())
+    }
+}
+
+/// The counter at `place` where none crosses a word boundary.
+#[inline]
+fn read_aligned(words: &[u64], place: u64, width: u32) -> u64 {
+    let bit = place * u64::from(width);
+    words[(bit / 64) as usize] >> (bit % 64) & field_max(width)
+}
+
+/// Places that are tested before the answer is looked at. Looking after each costs a mispredicted branch per absent key,
+/// looking only at the end costs memory accesses that the first zero makes needless.
+const GROUP: u32 = 3;
+
+/// Whether all places pass the test.
+#[inline]
+fn all_in_groups(mut places: impl Iterator<Item = u64>, test: impl Fn(u64) -> bool) -> bool {
+    loop {
+        let mut all = true;
+        for _ in 0..GROUP {
+            let Some(place) = places.next() else { return all };
+            all &= test(place);
+        }
+        if !all {
+            return false;
+        }
     }
 }
 

@@ -24,6 +24,8 @@
 //! | runs of ones as counts | [`adaptive`] |
 //! | random groups as counts | [`space_code`] |
 //! | signatures that lose and regain bits | [`variable_length`] |
+//! | sketches of frequencies, multistage filters | [`sketch`] |
+//! | counting by maxima | [`loglog`] |
 //! | filters made to be sent | [`compressed`] |
 //! | growing chains | [`scalable`], of equal components [`dynamic`]; a fixed matrix of them [`split`] |
 //! | filters that forget | [`stable`] |
@@ -64,6 +66,7 @@ pub mod dynamic;
 pub mod fingerprints;
 pub mod generalized;
 pub mod hierarchy;
+pub mod loglog;
 mod occupancy;
 pub mod paradox;
 pub mod partitioned;
@@ -71,6 +74,7 @@ pub mod peeling;
 pub mod refutation;
 pub mod scalable;
 pub mod shifting;
+pub mod sketch;
 pub mod space_code;
 pub mod special;
 pub mod split;

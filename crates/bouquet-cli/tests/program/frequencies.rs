@@ -1,0 +1,52 @@
+//! Frequencies in a stream, from the command line, within the error that was asked for.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use bouquet::hash::SplitMix;
+
+use crate::place::{Place, kinds_that_can};
+
+/// Keys as unequal as words in a text, and how often each occurs.
+fn stream(keys: u64, len: usize) -> (String, BTreeMap<String, u64>) {
+    let weights: Vec<f64> = (1..=keys).map(|rank| 1.0 / rank as f64).collect();
+    let sums: Vec<f64> =
+        weights.iter().scan(0.0, |sum, weight| Some(std::mem::replace(sum, *sum + weight) + weight)).collect();
+    let mut random = SplitMix::new(7);
+    let (mut text, mut truth) = (String::new(), BTreeMap::new());
+    for _ in 0..len {
+        let at = random.unit() * sums.last().unwrap();
+        let key = format!("flow-{}", sums.partition_point(|&sum| sum <= at));
+        writeln!(text, "{key}").unwrap();
+        *truth.entry(key).or_default() += 1;
+    }
+    (text, truth)
+}
+
+#[test]
+fn counts_of_a_stream_are_within_the_error_that_was_asked_for() {
+    let (text, truth) = stream(20_000, 200_000);
+    let place = Place::new();
+    place.file("stream", &text);
+    place.file("distinct", truth.keys().map(|key| format!("{key}\n")).collect::<String>());
+    let mut kinds = 0;
+    for kind in kinds_that_can("count,insert") {
+        let has = |name: &str| kind["parameters"].as_array().unwrap().iter().any(|parameter| parameter["name"] == name);
+        if !has("eps") || !has("delta") {
+            continue;
+        }
+        kinds += 1;
+        let id = kind["kind"].as_str().unwrap();
+        let (eps, delta) = (0.0005, 0.01);
+        place.run(&["build", "--kind", id, "--set", "eps=0.0005", "--set", "delta=0.01", "stream", "-o", id]).found();
+        let mut wide = 0;
+        for line in place.run(&["count", id, "distinct"]).found().lines() {
+            let (key, count) = line.split_once('\t').unwrap();
+            let (count, truth) = (count.parse::<u64>().unwrap(), truth[key]);
+            assert!(count >= truth, "{id}: {line}, not {truth}");
+            wide += u64::from((count - truth) as f64 > eps * 200_000.0);
+        }
+        assert!(wide as f64 <= delta * truth.len() as f64, "{id}: {wide} of {}", truth.len());
+    }
+    assert!(kinds >= 2, "sketches with an error to ask for");
+}
