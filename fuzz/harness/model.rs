@@ -24,8 +24,19 @@ impl Pair {
         Pair { filter, held: BTreeMap::new(), void: false }
     }
 
+    /// Whether a key has one value, the last that it was inserted with: a table of values, as against a set of pairs.
+    fn is_table(&self) -> bool {
+        let kind = self.filter.kind();
+        kind.can(Verb::Get) && kind.can(Verb::Remove) && !kind.can(Verb::List)
+    }
+
     pub fn hold(&mut self, key: Vec<u8>, note: OwnedNote) {
-        self.held.entry(key).or_default().push(note);
+        let is_table = self.is_table();
+        let notes = self.held.entry(key).or_default();
+        notes.push(note.clone());
+        if is_table {
+            notes.fill(note);
+        }
     }
 
     pub fn holds(&self, key: &[u8], note: &OwnedNote) -> bool {
@@ -34,8 +45,11 @@ impl Pair {
 
     /// Takes one occurrence out of the model.
     pub fn release(&mut self, key: &[u8], note: &OwnedNote) {
+        let is_table = self.is_table();
         if let Some(notes) = self.held.get_mut(key) {
-            if let Some(at) = notes.iter().position(|known| known == note) {
+            // Which value is given with the removal from a table does not matter.
+            let at = notes.iter().position(|known| known == note).or(is_table.then_some(0));
+            if let Some(at) = at {
                 notes.swap_remove(at);
             }
             if notes.is_empty() {

@@ -4,7 +4,7 @@ use bouquet::kind::{Kind, Verb};
 use bouquet::registry;
 use bouquet::secrecy::Mode;
 use clap::Args;
-use textwrap::Options;
+use textwrap::{Options, WordSplitter};
 
 use crate::failure::{Found, Outcome};
 use crate::filters::kind_named;
@@ -30,6 +30,11 @@ impl Explain {
     }
 }
 
+/// Lines of this width in which names with hyphens stay whole, so that they can be copied.
+fn whole_words<'a>(width: usize) -> Options<'a> {
+    Options::new(width).word_splitter(WordSplitter::NoHyphenation)
+}
+
 /// A titled part of an explanation, wrapped; nothing without lines.
 fn write_section(text: &mut String, width: usize, title: &str, lines: &[&str]) {
     if lines.is_empty() {
@@ -37,8 +42,7 @@ fn write_section(text: &mut String, width: usize, title: &str, lines: &[&str]) {
     }
     text.push_str(&format!("\n{title}\n"));
     for line in lines {
-        let options = Options::new(width).initial_indent("  ").subsequent_indent("  ");
-        text.push_str(&textwrap::fill(line, options));
+        text.push_str(&textwrap::fill(line, whole_words(width).initial_indent("  ").subsequent_indent("  ")));
         text.push('\n');
     }
 }
@@ -89,8 +93,7 @@ fn parameters(kind: &Kind, width: usize) -> String {
         for (start, line) in
             [(&first, parameter.help.to_owned()), (&indent, format!("{}; {default}", parameter.range()))]
         {
-            let options = Options::new(width).initial_indent(start).subsequent_indent(&indent);
-            text.push_str(&textwrap::fill(&line, options));
+            text.push_str(&textwrap::fill(&line, whole_words(width).initial_indent(start).subsequent_indent(&indent)));
             text.push('\n');
         }
     }

@@ -55,7 +55,7 @@ impl Kinds {
 }
 
 /// The verb of this word; the program's commands are understood too.
-fn verb_named(word: &str) -> Result<Verb, Failure> {
+pub fn verb_named(word: &str) -> Result<Verb, Failure> {
     let word = word.trim();
     let verb = match word {
         "query" => Some(Verb::Contains),

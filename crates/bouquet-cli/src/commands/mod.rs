@@ -6,6 +6,7 @@ mod ask;
 mod build;
 mod classify;
 mod combine;
+mod compare;
 mod compress;
 mod count;
 mod delta;
@@ -24,6 +25,7 @@ mod query;
 mod remove;
 mod secret;
 mod size;
+mod top;
 mod verify;
 
 use clap::Subcommand;
@@ -38,6 +40,7 @@ pub enum Command {
     Add(add::Add),
     Remove(remove::Remove),
     Count(count::Count),
+    Top(top::Top),
     Get(get::Get),
     Classify(classify::Classify),
     List(list::List),
@@ -52,6 +55,7 @@ pub enum Command {
     Info(info::Info),
     Verify(verify::Verify),
     Size(size::Size),
+    Compare(compare::Compare),
     Kinds(kinds::Kinds),
     Explain(explain::Explain),
     Secret(secret::Secret),
@@ -67,6 +71,7 @@ impl Command {
             Command::Add(command) => command.run(),
             Command::Remove(command) => command.run(),
             Command::Count(command) => command.run(),
+            Command::Top(command) => command.run(),
             Command::Get(command) => command.run(),
             Command::Classify(command) => command.run(),
             Command::List(command) => command.run(),
@@ -81,6 +86,7 @@ impl Command {
             Command::Info(command) => command.run(),
             Command::Verify(command) => command.run(),
             Command::Size(command) => command.run(),
+            Command::Compare(command) => command.run(),
             Command::Kinds(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Secret(command) => command.run(),

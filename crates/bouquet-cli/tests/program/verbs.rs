@@ -176,7 +176,13 @@ fn a_bad_note_is_refused_with_its_place_and_nothing_changes() {
 fn remove_undoes_one_insertion_and_reports_absent_keys() {
     for_each_kind("remove", &["remove", "f"], |place, sample| {
         sample.build(place, "f", 1..=200);
-        place.run_with(&["remove", "f"], sample.lines(1..=100)).found();
+        let removed = place.run_with(&["remove", "f"], sample.lines(1..=100));
+        // A kind may declare that it loses keys, or that some cannot be removed; that is told.
+        if ["false negatives", "refused removals"].iter().any(|class| sample.errs(class)) {
+            assert_eq!(removed.code, Some(0), "{removed:?}");
+        } else {
+            removed.found();
+        }
         sample.assert_contained(place, "f", 101..=200);
         if sample.can("contains") {
             // Far above what the rate of 1 % explains, far below what was there.
@@ -213,7 +219,9 @@ fn count_answers_key_tab_number() {
             assert_eq!(key, format!("key-{i:04}"));
             let count: u64 = count.trim_end_matches('+').parse().unwrap();
             let least = if i <= 50 && sample.kind["note"] == "none" { 2 } else { 1 };
-            assert!(count >= least || sample.errs("under-counts") || sample.errs("unknown answers"), "{line}");
+            let at_least = line.ends_with('+');
+            let enough = count >= least || at_least && count > 0;
+            assert!(enough || sample.errs("under-counts") || sample.errs("unknown answers"), "{line}");
         }
         // An absent key is counted zero times, and a count of nothing is exit code 1.
         let absent = place.run_with(&["count", "f"], sample.lines(1001..=1100));

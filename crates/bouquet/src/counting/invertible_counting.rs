@@ -44,7 +44,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
-use crate::capability::{Count, Entry, Insert, Item, List, Listing, Merge, Multiplicity, NoteType, Remove};
+use crate::capability::{Count, Entry, Insert, Item, Listing, Merge, Multiplicity, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
@@ -57,7 +57,7 @@ mod table;
 use table::{CELL_BITS, Element, Found, IdTable, MAX_HASHES, Mode, full, table_bits};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<InvertibleCounting>().insert().remove().count().list().merge().done();
+pub const KIND: Kind = Kind::of::<InvertibleCounting>().insert().remove().count().merge().done();
 
 const ITEMS: Parameter = Parameter {
     name: "items",
@@ -554,7 +554,8 @@ impl InvertibleCounting {
         }
     }
 
-    /// The elements whose names are known here. Cells of those that are not count as undecoded.
+    /// The elements whose names are known here, which are those of this process: a frame has none, so that this is no verb of
+    /// the kind. Cells of elements without a name count as undecoded.
     ///
     /// ```
     /// use bouquet::counting::invertible_counting::InvertibleCounting;
@@ -706,12 +707,6 @@ impl Remove for InvertibleCounting {
 impl Count for InvertibleCounting {
     fn count(&self, key: &[u8]) -> Multiplicity {
         InvertibleCounting::count(self, key)
-    }
-}
-
-impl List for InvertibleCounting {
-    fn list(&self) -> Listing {
-        InvertibleCounting::list(self)
     }
 }
 

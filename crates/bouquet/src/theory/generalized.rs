@@ -74,7 +74,7 @@ impl Shape {
     ///
     /// ```
     /// # use bouquet::theory::generalized::Shape;
-    /// assert!((Shape { bits: 2, resets: 2, sets: 1 }.untouched_chance() - 0.125).abs() < 1e-12);
+    /// assert!((Shape { bits: 2, resets: 2, sets: 1 }.untouched_chance() - 0.125).abs() < 1e-15);
     /// ```
     pub fn untouched_chance(&self) -> f64 {
         self.ln_untouched().exp()
@@ -212,8 +212,8 @@ impl Shape {
         probability(power(zeros as f64 / m, resets) * distinct.mean_of(&weights))
     }
 
-    /// The largest rate that any array of this shape has: [`bound`] and a little more, because a key's own positions collide
-    /// (1.008 times as much for m = 1000, k0 = k1 = 2).
+    /// The largest rate that any array of this shape has: [`bound`] and a little more, because a key is not held to the
+    /// setting positions that it resets itself. About 1 + 2 k0 k1/m times as much for k0 = k1.
     ///
     /// ```
     /// # use bouquet::theory::generalized::{Shape, bound};
