@@ -204,6 +204,11 @@ impl CountMin {
         self.total
     }
 
+    /// Counters without a sign hold no less than nothing, and neither does their total, whatever a frame claims of it.
+    fn least_total(&self) -> i64 {
+        if self.signed { i64::MIN } else { 0 }
+    }
+
     /// The sketch of the keys themselves.
     fn keys(&self) -> &CounterArray<Counters, Rows> {
         // There is always one: `Shape::assemble` makes it.
@@ -248,7 +253,7 @@ impl CountMin {
         }
         let total = self.total.checked_add(amount);
         self.saturated |= total.is_none();
-        self.total = total.unwrap_or(if amount < 0 { i64::MIN } else { i64::MAX });
+        self.total = total.unwrap_or(if amount < 0 { i64::MIN } else { i64::MAX }).max(self.least_total());
         if let Some(mut top) = self.top.take() {
             top.offer(key, self.count_digest(digest));
             self.top = Some(top);
@@ -458,7 +463,7 @@ impl CountMin {
         }
         let total = self.total.checked_sub(other.total);
         self.saturated |= other.saturated || lost || total.is_none();
-        self.total = total.unwrap_or(if other.total < 0 { i64::MAX } else { i64::MIN });
+        self.total = total.unwrap_or(if other.total < 0 { i64::MAX } else { i64::MIN }).max(self.least_total());
         self.rank_again(other);
         Ok(())
     }

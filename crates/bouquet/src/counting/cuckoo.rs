@@ -710,7 +710,7 @@ impl Structure for CuckooFilter {
             items: self.items,
             bits: self.table.bits().len(),
             hashes: 2,
-            fill: Some(self.used() as f64 / slots),
+            fill: Some((self.used() as f64 / slots).min(1.0)),
             fpr: Some(self.present_rate()),
             // A key takes one slot at most, whatever the hash.
             honest_fill: Some(self.items as f64 / slots),
