@@ -45,7 +45,9 @@ fn rate_of_stored(shape: &Shape, items: u64) -> f64 {
     let rate = |n: u64| standard::expected_rate(shape.bits, n, shape.hashes);
     let full = items / shape.capacity;
     // The logarithm of a product of as many factors as there are full components.
-    let log = full as f64 * (-rate(shape.capacity)).ln_1p() + (-rate(items % shape.capacity)).ln_1p();
+    // None of them is no factor, even where one would be zero.
+    let of_full = if full == 0 { 0.0 } else { full as f64 * (-rate(shape.capacity)).ln_1p() };
+    let log = of_full + (-rate(items % shape.capacity)).ln_1p();
     (-log.exp_m1()).clamp(0.0, 1.0)
 }
 
