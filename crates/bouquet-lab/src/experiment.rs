@@ -209,7 +209,7 @@ impl Report {
     #[must_use]
     pub fn markdown(&self, of: &Experiment) -> String {
         let Experiment { id, place, title, .. } = of;
-        let mut text = format!("### `{id}`: {place}. {title}\n\n");
+        let mut text = format!("### `{id}` ({place}): {title}\n\n");
         if !self.plots.is_empty() {
             text += &format!("![{title}]({id}.svg)\n\n");
         }

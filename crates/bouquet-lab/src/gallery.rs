@@ -81,7 +81,7 @@ pub fn page(results: &Results) -> String {
 fn index(results: &Results) -> Table {
     let mut table = Table::new(["experiment", "of", "shows", "verdict"]);
     for (experiment, report) in results {
-        let anchor = anchor(&format!("{}: {}. {}", experiment.id, experiment.place, experiment.title));
+        let anchor = anchor(&format!("{} ({}): {}", experiment.id, experiment.place, experiment.title));
         let of = format!("{} {}, {}", experiment.paper.authors, experiment.paper.year, experiment.place);
         let link = format!("[`{}`](#{anchor})", experiment.id);
         table.row([link.into(), of.into(), experiment.title.into(), report.summary().into()]);
@@ -102,6 +102,6 @@ mod tests {
 
     #[test]
     fn anchors_are_those_of_the_headings() {
-        assert_eq!(anchor("gbf-fig6: Figure 6. Rate, by k"), "gbf-fig6-figure-6-rate-by-k");
+        assert_eq!(anchor("gbf-fig6 (Figure 6): Rate, by k"), "gbf-fig6-figure-6-rate-by-k");
     }
 }

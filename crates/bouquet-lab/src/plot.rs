@@ -195,20 +195,22 @@ pub fn svg(title: &str, plots: &[Plot]) -> Result<String> {
     draw::svg(title, plots)
 }
 
-/// The points of all series in one table: chart, series, kind, x, y, standard error.
+/// The points of all series in one table: chart, series, kind, x, y, standard error. A chart is known by its letter, where
+/// its title has one.
 ///
 /// ```
 /// use bouquet_lab::{Axis, Plot};
-/// let plot = Plot::new(Axis::linear("x"), Axis::linear("y")).titled("(a)").line("theory", [(1.0, 2.0)]);
+/// let plot = Plot::new(Axis::linear("x"), Axis::linear("y")).titled("(a) one").line("theory", [(1.0, 2.0)]);
 /// assert_eq!(bouquet_lab::plot::data(&[plot]).csv(), "chart,series,kind,x,y,error\n(a),theory,theory,1,2,0\n");
 /// ```
 #[must_use]
 pub fn data(plots: &[Plot]) -> Table {
     let mut table = Table::new(["chart", "series", "kind", "x", "y", "error"]);
     for plot in plots {
+        let letter = plot.title.split(' ').next().filter(|word| word.starts_with('(')).unwrap_or(&plot.title);
         for series in &plot.series {
             for point in &series.points {
-                let [title, label] = [&plot.title, &series.label].map(|text| text.as_str().into());
+                let [title, label] = [letter, &series.label].map(Into::into);
                 table.row([
                     title,
                     label,

@@ -32,7 +32,7 @@ fn quick_verdicts_are_the_committed_ones() {
 
     let page = written("README.md");
     for (experiment, report) in &results {
-        assert!(page.contains(&format!("### `{}`:", experiment.id)), "{} is not in the page", experiment.id);
+        assert!(page.contains(&format!("### `{}` (", experiment.id)), "{} is not in the page", experiment.id);
         assert!(!report.plots.is_empty(), "{} has no plot", experiment.id);
         let svg = written(&format!("{}.svg", experiment.id));
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{} is no picture", experiment.id);
@@ -45,7 +45,10 @@ fn the_gallery_shows_every_experiment() {
     let page = committed("README.md");
     for experiment in experiments() {
         let id = experiment.id;
-        assert!(page.contains(&format!("### `{id}`: {}. {}\n", experiment.place, experiment.title)), "{id} is missing");
+        assert!(
+            page.contains(&format!("### `{id}` ({}): {}\n", experiment.place, experiment.title)),
+            "{id} is missing"
+        );
         assert!(page.contains(&format!("]({id}.svg)")), "{id} has no plot");
         committed(&format!("{id}.svg"));
         committed(&format!("{id}.csv"));
