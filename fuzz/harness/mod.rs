@@ -77,7 +77,11 @@ pub fn sane_numbers(filter: &Filter) {
         let rates = filter.expected(items);
         let Rates { false_positive, false_negative, over_count, spurious_value, spurious_sets, unknown } = rates;
         for share in [false_positive, false_negative, over_count, spurious_value, unknown] {
-            assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{:?} after {items} items: {rates:?}", filter.config());
+            assert!(
+                share.is_none_or(|share| (0.0..=1.0).contains(&share)),
+                "{:?} after {items} items: {rates:?}",
+                filter.config()
+            );
         }
         assert!(spurious_sets.is_none_or(|sets| sets >= 0.0), "{:?} after {items} items: {rates:?}", filter.config());
     }
