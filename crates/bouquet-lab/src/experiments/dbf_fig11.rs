@@ -17,8 +17,11 @@ pub(super) fn bounds() -> impl Iterator<Item = u64> + Clone {
     (1..=15).map(|i| 1330 * i)
 }
 
+/// A distribution of set sizes, and the points of its curve.
+type Curve = (&'static str, Vec<(f64, f64)>);
+
 /// The names of the distributions and for each the bits of a chain and of a standard filter at each bound.
-pub(super) fn curves() -> Result<Vec<(&'static str, Vec<(f64, f64)>)>> {
+pub(super) fn curves() -> Result<Vec<Curve>> {
     let names = distributions(1330).map(|(name, _)| name);
     let curve = |(i, name)| {
         let bits = bounds().map(|n| {

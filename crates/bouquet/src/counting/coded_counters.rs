@@ -105,7 +105,7 @@ impl Superblock {
         let mut words = Vec::new();
         words.reserve_exact(counters.div_ceil(64) + 1);
         words.resize(counters / 64, u64::MAX);
-        words.extend((counters % 64 > 0).then(|| (1 << (counters % 64)) - 1));
+        words.extend((!counters.is_multiple_of(64)).then(|| (1 << (counters % 64)) - 1));
         Superblock { words, used: counters as u32, starts: std::array::from_fn(|i| (BLOCK * i).min(counters) as u16) }
     }
 

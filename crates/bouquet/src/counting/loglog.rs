@@ -20,7 +20,7 @@
 //! # The formula
 //!
 //! The mean of the largest of F draws is g(F), the sum over t of 1 - (1 - 2^-t)^F; the estimate is g⁻¹ of the mean, with a
-//! standard error of 1.30/sqrt(d). m = n k d/ln 2 cells for n keys. See [`theory::loglog`](crate::theory::loglog).
+//! standard error of 1.30/sqrt(d). m = n k d/ln 2 cells for n keys. See [`theory::loglog`].
 //!
 //! # Guarantee and cost
 //!
