@@ -371,7 +371,7 @@ impl CountingBloom {
         {
             self.cells.store = self.wider(1)?;
         }
-        let (fresh, lost) = self.cells.add_to_all(digest, 1);
+        let (fresh, lost) = self.cells.increment(digest);
         if self.policy == Policy::Saturate {
             self.lost = self.lost.saturating_add(lost);
         }
@@ -417,7 +417,7 @@ impl CountingBloom {
     fn contains_digest(&self, digest: Digest) -> bool {
         match &self.mirror {
             Some(mirror) => self.cells.places.all_ones(mirror, digest),
-            None => self.cells.all_nonzero(digest),
+            None => self.cells.contains(digest),
         }
     }
 
@@ -763,9 +763,9 @@ impl Contains for CountingBloom {
                     self.cells.places.all_ones_batch(mirror, &digests[..keys.len()], answers);
                 }
                 None => {
-                    let digests = self.cells.digests(keys, |place| self.cells.store.prefetch(place));
+                    let digests = self.cells.digests_to_test(keys);
                     for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-                        *answer = self.cells.all_nonzero(digest);
+                        *answer = self.cells.contains(digest);
                     }
                 }
             }

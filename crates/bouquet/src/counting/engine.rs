@@ -315,22 +315,9 @@ impl Placement for Places {
         }
     }
 
-    /// Whether no two places of a digest coincide; `false` is not certain. There are two rows of 64 marks, for the low
-    /// bits of a place and for the next: a place that occurred before finds both of its marks set, and so does one in
-    /// fifty of seven different ones.
     #[inline]
     fn are_apart(&self, digest: Digest) -> bool {
-        if self.arrangement == Arrangement::Sliced {
-            return true;
-        }
-        let (mut low, mut high, mut again) = (0_u64, 0_u64, 0);
-        for place in self.of(digest) {
-            let (a, b) = (place % 64, place / 64 % 64);
-            again |= (low >> a) & (high >> b);
-            low |= 1 << a;
-            high |= 1 << b;
-        }
-        again & 1 == 0
+        self.arrangement == Arrangement::Sliced || flat::are_apart(self.span, self.hashes, digest)
     }
 
     /// The domain of a secret's digests. It is that of the bit filter with these positions, because counters are that
@@ -375,6 +362,10 @@ impl Iterator for PlacesOf {
     }
 }
 
+/// Places of which the memory is asked before a query: in a filter that is half full one absent key in eight needs more,
+/// and what a present key needs beyond them arrives together.
+const FIRST_LOOK: usize = 3;
+
 /// Counters at the places of keys.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CounterArray<S, L = Places> {
@@ -405,6 +396,14 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
     pub(crate) fn digests<K: Key>(&self, keys: &[K], touch: impl Fn(u64)) -> [Digest; BATCH] {
         digest_batch(&self.hashing, keys, |digest| {
             self.places.of(digest).for_each(&touch);
+        })
+    }
+
+    /// The same for queries, which mostly end at the first places of an absent key.
+    #[inline]
+    pub(crate) fn digests_to_test<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
+        digest_batch(&self.hashing, keys, |digest| {
+            self.places.of(digest).take(FIRST_LOOK).for_each(|place| self.store.prefetch(place));
         })
     }
 
@@ -468,6 +467,34 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
     pub(crate) fn comparable(&self, other: &Self) -> Result<()> {
         self.places.comparable(&other.places)?;
         same("hashing", &self.hashing, &other.hashing)
+    }
+}
+
+impl CounterArray<Counters> {
+    /// Whether counters lie anywhere and do not cross words: then they are visited without a check for each.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.places.arrangement == Arrangement::Flat && self.store.width().is_power_of_two()
+    }
+
+    /// [`all_nonzero`](Self::all_nonzero), faster.
+    #[inline]
+    pub(crate) fn contains(&self, digest: Digest) -> bool {
+        if !self.is_plain() {
+            return self.all_nonzero(digest);
+        }
+        let Places { counters, hashes, .. } = self.places;
+        flat::counters_nonzero(self.store.words(), counters, hashes, self.store.width(), digest)
+    }
+
+    /// [`add_to_all`](Self::add_to_all) of one, faster.
+    #[inline]
+    pub(crate) fn increment(&mut self, digest: Digest) -> (bool, u64) {
+        if !self.is_plain() || !self.places.are_apart(digest) {
+            return self.add_to_all(digest, 1);
+        }
+        let (Places { counters, hashes, .. }, width) = (self.places, self.store.width());
+        flat::increment(self.store.words_mut(), counters, hashes, width, digest)
     }
 }
 

@@ -708,7 +708,7 @@ impl Contains for Spectral {
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = self.cells.digests(keys, |place| self.cells.store.prefetch(place));
+            let digests = self.cells.digests_to_test(keys);
             for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
                 *answer = self.cells.all_nonzero(digest);
             }

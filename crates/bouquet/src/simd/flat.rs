@@ -247,6 +247,76 @@ unsafe fn finish<const K: u32>(words: &[u64], m: u64, k: u32, digests: &[Digest]
     }
 }
 
+/// Whether there are m counters, at least one, of `width` bits in the words, none of them across two: what makes the
+/// unchecked accesses below sound.
+#[inline(always)]
+fn holds_counters(words: &[u64], m: u64, width: u32) -> bool {
+    let bits = m.checked_mul(width.into());
+    width.is_power_of_two() && m != 0 && bits.is_some_and(|bits| bits.div_ceil(64) <= words.len() as u64)
+}
+
+/// Whether none of the k counters of a digest is zero; false when the words do not hold m counters of a width that
+/// divides 64.
+#[inline(always)]
+pub(crate) fn counters_nonzero(words: &[u64], m: u64, k: u32, width: u32, digest: Digest) -> bool {
+    if !holds_counters(words, m, width) {
+        return false;
+    }
+    let (shift, max) = (width.trailing_zeros(), u64::MAX >> (64 - width));
+    let mut walk = Walk::new(digest);
+    let mut nonzero = || {
+        let bit = walk.next(m) << shift;
+        // SAFETY: fastrange gives a position below m, and `holds_counters` has shown that there are words for m counters.
+        let word = unsafe { *words.get_unchecked((bit / 64) as usize) };
+        word >> (bit % 64) & max != 0
+    };
+    for _ in 0..k / GROUP {
+        if !(0..GROUP).fold(true, |all, _| all & nonzero()) {
+            return false;
+        }
+    }
+    (0..k % GROUP).fold(true, |all, _| all & nonzero())
+}
+
+/// Adds one to the k counters of a digest, which must be at different positions; a counter at its largest value stays. Says
+/// whether one was zero, and how many stayed. Nothing when the words do not hold m counters of a width that divides 64.
+#[inline(always)]
+pub(crate) fn increment(words: &mut [u64], m: u64, k: u32, width: u32, digest: Digest) -> (bool, u64) {
+    if !holds_counters(words, m, width) {
+        return (false, 0);
+    }
+    let (shift, max) = (width.trailing_zeros(), u64::MAX >> (64 - width));
+    let mut walk = Walk::new(digest);
+    let (mut least, mut full) = (max, 0);
+    for _ in 0..k {
+        let bit = walk.next(m) << shift;
+        // SAFETY: fastrange gives a position below m, and `holds_counters` has shown that there are words for m counters.
+        let word = unsafe { words.get_unchecked_mut((bit / 64) as usize) };
+        let counter = *word >> (bit % 64) & max;
+        least = least.min(counter);
+        full += u64::from(counter == max);
+        *word += u64::from(counter != max) << (bit % 64);
+    }
+    (least == 0, full)
+}
+
+/// Whether no two positions of a digest coincide; `false` is not certain. There are two rows of 64 marks, for the low
+/// bits of a position and for the next: one that occurred before finds both of its marks set, and so does one in fifty
+/// of seven different ones.
+#[inline(always)]
+pub(crate) fn are_apart(m: u64, k: u32, digest: Digest) -> bool {
+    let mut walk = Walk::new(digest);
+    let (mut low, mut high, mut again) = (0_u64, 0_u64, 0);
+    for _ in 0..k {
+        let position = walk.next(m);
+        let (a, b) = (position % 64, position / 64 % 64);
+        again |= (low >> a) & (high >> b);
+        low |= 1 << a;
+        high |= 1 << b;
+    }
+    again & 1 == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,6 +347,49 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn counters_are_those_of_the_default_scheme() {
+        let mut random = SplitMix::new(4);
+        for (m, width) in
+            [(1u64, 4u32), (2, 64), (15, 4), (16, 4), (17, 8), (1000, 1), (1000, 2), (5003, 16), (700, 32)]
+        {
+            for k in [1, 2, 3, 5, 7, 64] {
+                let mut words = vec![0u64; (m * u64::from(width)).div_ceil(64) as usize];
+                let mut model = vec![0u64; m as usize];
+                let max = u64::MAX >> (64 - width);
+                for _ in 0..300 {
+                    let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
+                    let mut positions: Vec<u64> = probes(digest, m, k).collect();
+                    let nonzero = positions.iter().all(|&p| model[p as usize] > 0);
+                    assert_eq!(counters_nonzero(&words, m, k, width, digest), nonzero);
+                    let apart = are_apart(m, k, digest);
+                    positions.sort_unstable();
+                    positions.dedup();
+                    assert!(!apart || positions.len() == k as usize);
+                    if positions.len() == k as usize {
+                        let full = positions.iter().filter(|&&p| model[p as usize] == max).count() as u64;
+                        assert_eq!(increment(&mut words, m, k, width, digest), (!nonzero, full));
+                        positions.iter().for_each(|&p| model[p as usize] += u64::from(model[p as usize] < max));
+                    }
+                    let value =
+                        |p: u64| words[(p * u64::from(width) / 64) as usize] >> (p * u64::from(width) % 64) & max;
+                    assert!((0..m).all(|p| value(p) == model[p as usize]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn counters_that_the_words_do_not_hold_are_left_alone() {
+        let digest = Digest { h1: u64::MAX, h2: 1 };
+        let mut words = [u64::MAX];
+        for (m, width) in [(17, 4), (0, 4), (3, 5), (u64::MAX, 32), (2, 64)] {
+            assert!(!counters_nonzero(&words, m, 3, width, digest));
+            assert_eq!(increment(&mut words, m, 3, width, digest), (false, 0));
+        }
+        assert_eq!(words, [u64::MAX]);
     }
 
     #[test]

@@ -151,6 +151,12 @@ impl Counters {
         self.words.as_slice()
     }
 
+    /// The words, to be changed; what is beyond the last counter must stay zero.
+    #[inline]
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        self.words.as_mut_slice()
+    }
+
     /// Whether the counters are in a mapped file.
     ///
     /// ```
