@@ -270,12 +270,12 @@ pub(crate) fn counters_nonzero(words: &[u64], m: u64, k: u32, width: u32, digest
         let word = unsafe { *words.get_unchecked((bit / 64) as usize) };
         word >> (bit % 64) & max != 0
     };
-    for _ in 0..k / GROUP {
-        if !(0..GROUP).fold(true, |all, _| all & nonzero()) {
+    for _ in 0..k / HEAD {
+        if !(0..HEAD).fold(true, |all, _| all & nonzero()) {
             return false;
         }
     }
-    (0..k % GROUP).fold(true, |all, _| all & nonzero())
+    (0..k % HEAD).fold(true, |all, _| all & nonzero())
 }
 
 /// Adds one to the k counters of a digest, which must be at different positions; a counter at its largest value stays. Says
