@@ -5,6 +5,7 @@
 //! ones in two's complement), whatever its type, so that `7u8` and `7i64` are one key; a 128-bit integer is 16 bytes.
 
 use crate::hash::{Digest, Hashing};
+use crate::simd::four;
 
 /// Something that can be a key.
 ///
@@ -23,6 +24,22 @@ pub trait Key {
     #[inline(always)]
     fn digest(&self, hashing: &Hashing) -> Digest {
         self.with_bytes(|bytes| hashing.digest(bytes))
+    }
+
+    /// The keys as numbers, if that is what they are in memory: batches hash several numbers at once.
+    ///
+    /// ```
+    /// use bouquet::Key;
+    /// assert_eq!(Key::as_words(&[7u64, 8]), Some([7, 8].as_slice()));
+    /// assert_eq!(Key::as_words(&["seven", "eight"]), None);
+    /// ```
+    #[inline(always)]
+    fn as_words(keys: &[Self]) -> Option<&[u64]>
+    where
+        Self: Sized,
+    {
+        let _ = keys;
+        None
     }
 }
 
@@ -90,7 +107,24 @@ macro_rules! integer_keys {
 }
 
 // A cast from a signed type extends the sign.
-integer_keys!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
+integer_keys!(u8, u16, u32, usize, i8, i16, i32, i64, isize);
+
+impl Key for u64 {
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(&self.to_le_bytes())
+    }
+
+    #[inline(always)]
+    fn digest(&self, hashing: &Hashing) -> Digest {
+        hashing.digest_word(*self)
+    }
+
+    #[inline(always)]
+    fn as_words(keys: &[Self]) -> Option<&[u64]> {
+        Some(keys)
+    }
+}
 
 impl Key for u128 {
     #[inline]
@@ -110,14 +144,29 @@ impl Key for i128 {
 pub(crate) const BATCH: usize = 32;
 
 /// The digests of up to [`BATCH`] keys; `touch` is to ask the memory for what belongs to each.
-#[inline]
+#[inline(always)]
 pub(crate) fn digest_batch<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn(Digest)) -> [Digest; BATCH] {
     let mut digests = [Digest { h1: 0, h2: 0 }; BATCH];
-    for (digest, key) in digests.iter_mut().zip(keys) {
+    let numbers = K::as_words(keys).zip(hashing.word_flip());
+    let done = numbers.map_or(0, |(words, flip)| four::digests(words, flip, &mut digests));
+    digests.iter().take(done).for_each(|digest| touch(*digest));
+    for (digest, key) in digests.iter_mut().zip(keys).skip(done) {
         *digest = key.digest(hashing);
         touch(*digest);
     }
     digests
+}
+
+/// The first halves of the digests of up to [`BATCH`] keys, for those who do not need the others.
+#[inline(always)]
+pub(crate) fn first_halves<K: Key>(hashing: &Hashing, keys: &[K]) -> [u64; BATCH] {
+    let mut halves = [0; BATCH];
+    let numbers = K::as_words(keys).zip(hashing.word_flip());
+    let done = numbers.map_or(0, |(words, flip)| four::first_halves(words, flip, &mut halves));
+    for (half, key) in halves.iter_mut().zip(keys).skip(done) {
+        *half = key.digest(hashing).h1;
+    }
+    halves
 }
 
 #[cfg(test)]

@@ -439,7 +439,8 @@ impl<L: Layout> BitFilter<L> {
     /// assert!(!filter.insert("rose"), "text is its bytes");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    #[inline]
+    // Always inlined, as `contains` is: what is unusual lies elsewhere, and a loop over keys keeps the filter in registers.
+    #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         self.items = self.items.saturating_add(1);
         if self.layout.needs_key() {
@@ -470,7 +471,7 @@ impl<L: Layout> BitFilter<L> {
     /// assert!((100..10_100u64).filter(|key| filter.contains(key)).count() < 200, "some 1 % of 10,000");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         if self.layout.needs_key() {

@@ -74,6 +74,8 @@ pub struct Flat {
     scheme: Scheme,
     /// Whether the scheme is the default, whose positions have code of their own.
     default: bool,
+    /// The same with the number of positions that most filters have: what a single call looks at.
+    usual: bool,
 }
 
 impl Flat {
@@ -88,7 +90,8 @@ impl Flat {
     /// ```
     pub fn new(bits: u64, hashes: u32, scheme: Scheme) -> Result<Self> {
         scheme.check(bits, hashes)?;
-        Ok(Flat { bits, hashes, scheme, default: scheme == Scheme::default() })
+        let default = scheme == Scheme::default();
+        Ok(Flat { bits, hashes, scheme, default, usual: default && hashes == flat::USUAL })
     }
 
     /// How keys become positions.
@@ -191,7 +194,7 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn needs_key(&self) -> bool {
-        !self.default && self.scheme.family.needs_key()
+        !self.usual && self.scheme.family.needs_key()
     }
 
     #[inline(always)]
@@ -204,10 +207,10 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if self.default {
-            return flat::test(words, self.bits, self.hashes, digest);
+        if self.usual {
+            return flat::test_usual(words, self.bits, digest);
         }
-        test_each(self, words, digest)
+        test_unusual(*self, words, digest)
     }
 
     #[inline(always)]
@@ -220,10 +223,10 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        if self.default {
-            return flat::set(words, self.bits, self.hashes, digest);
+        if self.usual {
+            return flat::set_usual(words, self.bits, digest);
         }
-        set_each(self, words, digest)
+        set_unusual(*self, words, digest)
     }
 
     fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
@@ -249,15 +252,19 @@ impl Layout for Flat {
 
     fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
         let mut fresh = 0;
-        if words.len() <= AHEAD_WORDS {
-            for key in keys {
-                fresh += u64::from(self.set(words, key.digest(hashing)));
-            }
-            return fresh;
-        }
         for keys in keys.chunks(BATCH) {
-            let digests = digest_batch(hashing, keys, |digest| self.prefetch(words, digest));
-            fresh += digests.iter().take(keys.len()).map(|digest| u64::from(self.set(words, *digest))).sum::<u64>();
+            let ahead = words.len() > AHEAD_WORDS;
+            let digests = digest_batch(hashing, keys, |digest| {
+                if ahead {
+                    self.prefetch(words, digest)
+                }
+            });
+            for digest in digests.iter().take(keys.len()) {
+                fresh += u64::from(match self.usual {
+                    true => flat::set_usual_if_new(words, self.bits, *digest),
+                    false => set_unusual(*self, words, *digest),
+                });
+            }
         }
         fresh
     }
@@ -283,6 +290,25 @@ impl Layout for Flat {
     fn fold(&self, position: u64) -> u64 {
         self.scheme.halving().map_or(position, |halving| halving.target(position, self.bits))
     }
+}
+
+/// Other numbers of positions and other schemes. By value, so that a loop over keys may keep the filter in registers: no call
+/// knows where it lies.
+#[inline(never)]
+fn test_unusual(layout: Flat, words: &[u64], digest: Digest) -> bool {
+    if layout.default {
+        return flat::test(words, layout.bits, layout.hashes, digest);
+    }
+    test_each(&layout, words, digest)
+}
+
+/// As [`test_unusual`].
+#[inline(never)]
+fn set_unusual(layout: Flat, words: &mut [u64], digest: Digest) -> bool {
+    if layout.default {
+        return flat::set(words, layout.bits, layout.hashes, digest);
+    }
+    set_each(&layout, words, digest)
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ use crate::core::bit_filter::{CACHED_WORDS, set_each, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
-use crate::key::{BATCH, Key};
+use crate::key::{BATCH, Key, first_halves};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
 use crate::simd::{prefetch, split_block};
 use crate::store::{BitStore, Words};
@@ -77,6 +77,8 @@ pub struct Split {
     chooser: u64,
     /// Eight words of 32 bits, for which there is vector code.
     vector: bool,
+    /// The same, and not in mode parquet: what a single call looks at.
+    usual: bool,
     instructions: split_block::Instructions,
 }
 
@@ -137,8 +139,8 @@ impl Split {
     fn places<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K]) -> [(usize, u32); BATCH] {
         let mut places = [(0, 0); BATCH];
         let blocks: &[split_block::Block] = words.as_chunks().0;
-        for (place, key) in places.iter_mut().zip(keys) {
-            *place = self.place(key.digest(hashing));
+        for (place, h1) in places.iter_mut().zip(first_halves(hashing, keys)).take(keys.len()) {
+            *place = self.place(Digest { h1, h2: 0 });
             if words.len() > CACHED_WORDS {
                 prefetch(blocks, place.0);
             }
@@ -181,7 +183,8 @@ impl Layout for Split {
         let chooser = if parquet { u64::MAX << 32 } else { u64::MAX };
         let vector = lanes == 8 && lane_bits == 32;
         let instructions = split_block::Instructions::detected();
-        let mut layout = Split { blocks: 1, lanes, lane_bits, parquet, chooser, vector, instructions };
+        let mut layout =
+            Split { blocks: 1, lanes, lane_bits, parquet, chooser, vector, usual: vector && !parquet, instructions };
         if parquet {
             if !layout.vector {
                 return Err(Error::parameter("mode", "free unless blocks are 8 words of 32 bits", "parquet"));
@@ -256,20 +259,20 @@ impl Layout for Split {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if self.vector {
-            let (at, x) = self.place(digest);
-            return split_block::test(self.instructions, words.as_chunks().0, at, x);
+        if self.usual {
+            let at = fastrange(digest.h1, self.blocks) as usize;
+            return split_block::test(self.instructions, words.as_chunks().0, at, digest.h1 as u32);
         }
-        test_lanes(*self, words, digest)
+        test_unusual(*self, words, digest.h1)
     }
 
     #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        if self.vector {
-            let (at, x) = self.place(digest);
-            return split_block::set(self.instructions, words.as_chunks_mut().0, at, x);
+        if self.usual {
+            let at = fastrange(digest.h1, self.blocks) as usize;
+            return split_block::set(self.instructions, words.as_chunks_mut().0, at, digest.h1 as u32);
         }
-        set_lanes(*self, words, digest)
+        set_unusual(*self, words, digest.h1)
     }
 
     #[inline(always)]
@@ -284,10 +287,12 @@ impl Layout for Split {
         }
         let count = keys.len().min(answers.len());
         let (blocks, keys, answers) = (words.as_chunks().0, &keys[..count], &mut answers[..count]);
-        if split_block::INLINED && words.len() <= CACHED_WORDS {
-            return split_block::test_batch(blocks, |i| self.place(keys[i].digest(hashing)), answers);
-        }
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            if words.len() <= CACHED_WORDS {
+                let halves = first_halves(hashing, keys);
+                split_block::test_batch(blocks, |i| self.place(Digest { h1: halves[i % BATCH], h2: 0 }), answers);
+                continue;
+            }
             let places = self.places(words, hashing, keys);
             split_block::test_batch(blocks, |i| places[i % BATCH], answers);
         }
@@ -297,12 +302,14 @@ impl Layout for Split {
         if !self.vector {
             return keys.iter().map(|key| u64::from(self.set(words, key.digest(hashing)))).sum();
         }
-        if split_block::INLINED && words.len() <= CACHED_WORDS {
-            let place = |i: usize| self.place(keys[i].digest(hashing));
-            return split_block::set_batch(words.as_chunks_mut().0, place, keys.len());
-        }
         let mut fresh = 0;
         for keys in keys.chunks(BATCH) {
+            if words.len() <= CACHED_WORDS {
+                let halves = first_halves(hashing, keys);
+                let place = |i: usize| self.place(Digest { h1: halves[i % BATCH], h2: 0 });
+                fresh += split_block::set_batch(words.as_chunks_mut().0, place, keys.len());
+                continue;
+            }
             let places = self.places(words, hashing, keys);
             fresh += split_block::set_batch(words.as_chunks_mut().0, |i| places[i % BATCH], keys.len());
         }
@@ -344,18 +351,26 @@ impl Layout for Split {
     }
 }
 
-/// Blocks without vector code. By value, so that a loop over keys may keep the filter in registers: no call knows where it
-/// lies.
-#[cold]
+/// Parquet's blocks and those without vector code. Of the digest they take the half that all of them use: the other need
+/// not be made. By value, so that a loop over keys may keep the filter in registers: no call knows where it lies.
 #[inline(never)]
-fn test_lanes(layout: Split, words: &[u64], digest: Digest) -> bool {
+fn test_unusual(layout: Split, words: &[u64], h1: u64) -> bool {
+    let digest = Digest { h1, h2: 0 };
+    if layout.vector {
+        let (at, x) = layout.place(digest);
+        return split_block::test(layout.instructions, words.as_chunks().0, at, x);
+    }
     test_each(&layout, words, digest)
 }
 
-/// As [`test_lanes`].
-#[cold]
+/// As [`test_unusual`].
 #[inline(never)]
-fn set_lanes(layout: Split, words: &mut [u64], digest: Digest) -> bool {
+fn set_unusual(layout: Split, words: &mut [u64], h1: u64) -> bool {
+    let digest = Digest { h1, h2: 0 };
+    if layout.vector {
+        let (at, x) = layout.place(digest);
+        return split_block::set(layout.instructions, words.as_chunks_mut().0, at, x);
+    }
     set_each(&layout, words, digest)
 }
 

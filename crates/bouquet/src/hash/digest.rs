@@ -37,12 +37,16 @@ use crate::error::{Error, Result};
 /// assert_ne!(hashing.digest(b"rose"), hashing.digest(b"lily"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(C)]
 pub struct Digest {
     /// The low 64 bits.
     pub h1: u64,
     /// The high 64 bits.
     pub h2: u64,
 }
+
+/// The odd constant from which the second half of a digest follows.
+pub(crate) const FOLD: u64 = 0xD6E8_FEB8_6659_FD93;
 
 impl Digest {
     /// The digest of a 64-bit hash: h2 is the two halves of h1 times an odd constant, folded.
@@ -55,7 +59,7 @@ impl Digest {
     #[must_use]
     #[inline(always)]
     pub fn from_word(h1: u64) -> Self {
-        let product = u128::from(h1) * 0xD6E8_FEB8_6659_FD93_u128;
+        let product = u128::from(h1) * u128::from(FOLD);
         Digest { h1, h2: product as u64 ^ (product >> 64) as u64 }
     }
 
@@ -388,6 +392,9 @@ pub struct Hashing {
     keyed: Option<Box<(Secret, Subkeys)>>,
 }
 
+/// The multiplier of XXH3 for keys of 4 to 8 bytes.
+pub(crate) const XXH3_PRIME: u64 = 0x9FB2_1C65_1E98_DF25;
+
 /// XXH3 of eight bytes, as its specification has it for 4 to 8 bytes: the seed with its low half reversed added on top is
 /// taken from a constant of the secret, and the sum is mixed with the halves of the key exchanged.
 mod xxh3_word {
@@ -399,12 +406,11 @@ mod xxh3_word {
 
     #[inline(always)]
     pub(super) fn hash(word: u64, flip: u64) -> u64 {
-        const PRIME: u64 = 0x9FB2_1C65_1E98_DF25;
         let mut x = word.rotate_left(32) ^ flip;
         x ^= x.rotate_left(49) ^ x.rotate_left(24);
-        x = x.wrapping_mul(PRIME);
+        x = x.wrapping_mul(super::XXH3_PRIME);
         x ^= (x >> 35).wrapping_add(8);
-        x = x.wrapping_mul(PRIME);
+        x = x.wrapping_mul(super::XXH3_PRIME);
         x ^ x >> 28
     }
 }
@@ -617,6 +623,12 @@ impl Hashing {
             return Digest::from_word(xxh3_word::hash(word, self.word_flip));
         }
         slower_digest(self.id, self.seed, self.keyed.as_deref(), &word.to_le_bytes())
+    }
+
+    /// What the default digest needs to hash numbers; `None` for the others.
+    #[inline(always)]
+    pub(crate) fn word_flip(&self) -> Option<u64> {
+        (self.id == HashId::Xxh3).then_some(self.word_flip)
     }
 }
 

@@ -3,15 +3,15 @@
 //!
 //! Loops over the positions of a key are unrolled for every usual k: one jump per key instead of a branch per position.
 
-use super::prefetch;
+use super::{four, prefetch};
 use crate::hash::{Digest, GOLDEN, fastrange};
 
 /// Positions that are tested before the answer is looked at. Looking after each costs a mispredicted branch per absent key,
 /// looking only at the end costs memory accesses that the first zero makes needless.
 const HEAD: u32 = 4;
 
-/// The k of a rate of 1 %, for which all of the test is inlined.
-const USUAL: u32 = 7;
+/// The k of a rate of 1 %, for which test and set are inlined.
+pub(crate) const USUAL: u32 = 7;
 
 /// The recurrence of the default scheme.
 #[derive(Clone, Copy)]
@@ -58,6 +58,24 @@ impl Walk {
         self.all_of::<K>(m, |index| unsafe { *words.get_unchecked(index) })
     }
 
+    /// Sets the next K bits and says how many were one.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one.
+    #[inline(always)]
+    unsafe fn set<const K: u32>(&mut self, words: &mut [u64], m: u64) -> u64 {
+        let mut ones = 0;
+        for _ in 0..K {
+            let position = self.next(m);
+            // SAFETY: fastrange gives a position below m, and the words have m bits.
+            let word = unsafe { words.get_unchecked_mut((position / 64) as usize) };
+            ones += *word >> (position % 64) & 1;
+            *word |= 1 << (position % 64);
+        }
+        ones
+    }
+
     /// Whether the next K bits of the words that `load` reads are all one.
     #[inline(always)]
     fn all_of<const K: u32>(&mut self, m: u64, load: impl Fn(usize) -> u64) -> bool {
@@ -77,6 +95,14 @@ fn holds(words: &[u64], m: u64) -> bool {
     m != 0 && m.div_ceil(64) <= words.len() as u64
 }
 
+/// Whether the [`USUAL`] bits of a digest are all one; false when the words do not have m bits.
+#[inline(always)]
+pub(crate) fn test_usual(words: &[u64], m: u64, digest: Digest) -> bool {
+    let mut walk = Walk::new(digest);
+    // SAFETY: `holds` has shown that the words have m bits.
+    holds(words, m) && unsafe { walk.all::<HEAD>(words, m) && walk.all::<{ USUAL - HEAD }>(words, m) }
+}
+
 /// Whether the k bits of a digest are all one; false when the words do not have m bits.
 #[inline(always)]
 pub(crate) fn test(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
@@ -85,10 +111,6 @@ pub(crate) fn test(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
     }
     // SAFETY: `holds` has shown that the words have m bits.
     unsafe {
-        if k == USUAL {
-            let mut walk = Walk::new(digest);
-            return walk.all::<HEAD>(words, m) && walk.all::<{ USUAL - HEAD }>(words, m);
-        }
         if k <= HEAD {
             return rest::<0>(words, m, k, digest);
         }
@@ -135,37 +157,52 @@ unsafe fn rest<const FROM: u64>(words: &[u64], m: u64, k: u32, digest: Digest) -
     unrolled!(left, of, words, m, &mut walk)
 }
 
-/// Sets the k bits of a digest and says whether one was new; nothing when the words do not have m bits.
+/// Sets the [`USUAL`] bits of a digest and says whether one was new; nothing when the words do not have m bits. Where it is
+/// inlined and nobody asks whether a bit was new, what finds that out is left out.
+#[inline(always)]
+pub(crate) fn set_usual(words: &mut [u64], m: u64, digest: Digest) -> bool {
+    // SAFETY: `holds` has shown that the words have m bits.
+    holds(words, m) && unsafe { Walk::new(digest).set::<USUAL>(words, m) } != u64::from(USUAL)
+}
+
+/// The same, but it looks before it writes: for those who want to know whether a bit was new. To look at each word in the course
+/// of setting its bit costs more than a second pass, whose words are in the cache by then and whose bits are set by
+/// single instructions; and a key that is there already writes nothing.
+#[inline(always)]
+pub(crate) fn set_usual_if_new(words: &mut [u64], m: u64, digest: Digest) -> bool {
+    if !holds(words, m) || test_usual(words, m, digest) {
+        return false;
+    }
+    // SAFETY: `holds` has shown that the words have m bits.
+    unsafe { Walk::new(digest).set::<USUAL>(words, m) };
+    true
+}
+
+/// As [`set_usual_if_new`], for any k.
 #[inline]
 pub(crate) fn set(words: &mut [u64], m: u64, k: u32, digest: Digest) -> bool {
     #[inline(always)]
-    fn of<const K: u32>(words: &mut [u64], m: u64, walk: &mut Walk) -> u64 {
-        let mut fresh = 0;
-        for _ in 0..K {
-            let position = walk.next(m);
-            let bit = 1 << (position % 64);
-            // SAFETY: fastrange gives a position below m, and `holds` has shown that there are words for m bits.
-            let word = unsafe { words.get_unchecked_mut((position / 64) as usize) };
-            fresh |= bit & !*word;
-            *word |= bit;
-        }
-        fresh
+    fn of<const K: u32>(words: &mut [u64], m: u64, walk: &mut Walk) {
+        // SAFETY: `holds` has shown that the words have m bits.
+        unsafe { walk.set::<K>(words, m) };
     }
-    if !holds(words, m) {
+    if !holds(words, m) || test(words, m, k, digest) {
         return false;
     }
-    let (mut walk, mut left, mut fresh) = (Walk::new(digest), k, 0);
+    let (mut walk, mut left) = (Walk::new(digest), k);
     while left > 16 {
-        fresh |= of::<16>(words, m, &mut walk);
+        of::<16>(words, m, &mut walk);
         left -= 16;
     }
-    (fresh | unrolled!(left, of, words, m, &mut walk)) != 0
+    unrolled!(left, of, words, m, &mut walk);
+    true
 }
 
 /// The answers of up to `N` digests (at most 255). An absent key drops out at its first zero without a branch: in each of two
 /// rounds one position of every key that is left is looked at, and the numbers of those that pass are written side by
 /// side. A key that outlasts them is most likely present, and all of the rest is looked at. When `ahead`, the memory is
-/// asked for what a round needs before the first is looked at; for the first positions the caller has done it.
+/// asked for what a round needs before the first is looked at; for the first positions the caller has done it. Else four
+/// keys go side by side where the machine can do that.
 #[inline]
 pub(crate) fn test_batch<const N: usize>(
     words: &[u64],
@@ -188,6 +225,9 @@ pub(crate) fn test_batch<const N: usize>(
             for (digest, answer) in digests.iter().zip(answers) {
                 *answer = rest::<0>(words, m, k, *digest);
             }
+            return;
+        }
+        if !ahead && four::test_batch::<N>(words, m, k, digests, answers) {
             return;
         }
         let left = round::<0>(words, m, digests, 0..count as u8, &mut first);
@@ -339,8 +379,13 @@ mod tests {
                     let mut answer = [!expected];
                     test_batch::<4>(&words, m, k, &[digest], &mut answer, random.below(2) == 0);
                     assert_eq!(answer, [expected]);
+                    assert!(k != USUAL || test_usual(&words, m, digest) == expected);
                     if random.below(3) == 0 {
+                        let mut usual = words.clone();
                         assert_eq!(set(&mut words, m, k, digest), !expected);
+                        let mut if_new = usual.clone();
+                        assert!(k != USUAL || set_usual(&mut usual, m, digest) != expected && usual == words);
+                        assert!(k != USUAL || set_usual_if_new(&mut if_new, m, digest) != expected && if_new == words);
                         positions.iter().for_each(|p| model[(p / 64) as usize] |= 1 << (p % 64));
                         assert_eq!(words, model);
                     }

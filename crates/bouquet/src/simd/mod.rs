@@ -28,6 +28,7 @@ macro_rules! unrolled {
 pub(crate) use unrolled;
 
 pub(crate) mod flat;
+pub(crate) mod four;
 pub(crate) mod memory;
 pub(crate) mod ones;
 pub(crate) mod split_block;

@@ -27,9 +27,6 @@ impl Instructions {
     }
 }
 
-/// Whether the vector code of this build is inlined, so that hashing and testing make one loop without calls.
-pub(crate) const INLINED: bool = cfg!(any(not(target_arch = "x86_64"), target_feature = "avx2"));
-
 /// Plain Rust: what the others must equal. Machines with vector code use it in tests only.
 #[cfg_attr(target_arch = "x86_64", allow(dead_code))]
 pub(crate) mod scalar {

@@ -1,0 +1,312 @@
+//! Four keys at a time with AVX2, for batches: the digests of numbers, and bits at the positions of the default scheme.
+//!
+//! What they must equal is written elsewhere, for one key: [`Hashing::digest_word`](crate::hash::Hashing::digest_word)
+//! and [`flat`](super::flat). A machine without AVX2 is told so, and the caller goes on with those.
+
+use crate::hash::Digest;
+
+/// Writes digests of numbers under XXH3 with 64 bits, of which `flip` is what the seed makes, and says how many: as many fours
+/// as there are in both, none without AVX2.
+#[inline(always)]
+pub(crate) fn digests(words: &[u64], flip: u64, digests: &mut [Digest]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the machine has AVX2.
+        return unsafe { avx2::digests(words, flip, digests) };
+    }
+    let _ = (words, flip, digests);
+    0
+}
+
+/// Writes the first halves of the digests of numbers, as [`digests`] does.
+#[inline(always)]
+pub(crate) fn first_halves(words: &[u64], flip: u64, halves: &mut [u64]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the machine has AVX2.
+        return unsafe { avx2::first_halves(words, flip, halves) };
+    }
+    let _ = (words, flip, halves);
+    0
+}
+
+/// The answers of up to `N` digests (from 4 to 252), as [`flat::test_batch`](super::flat::test_batch)
+/// gives them; `false` when nothing was done, because there is no AVX2 or m is too large for it.
+///
+/// # Safety
+///
+/// The words have m bits, at least one; there are as many answers as digests, at most N.
+#[inline]
+pub(crate) unsafe fn test_batch<const N: usize>(
+    words: &[u64],
+    m: u64,
+    k: u32,
+    digests: &[Digest],
+    answers: &mut [bool],
+) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if m <= u64::from(u32::MAX) && k > avx2::HEAD as u32 && is_x86_feature_detected!("avx2") {
+        // SAFETY: the machine has AVX2; the rest is what the caller has seen to.
+        unsafe { avx2::test_batch::<N>(words, m, k, digests, answers) };
+        return true;
+    }
+    let _ = (words, m, k, digests, answers);
+    false
+}
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use std::arch::x86_64::*;
+
+    use crate::hash::{Digest, FOLD, GOLDEN, XXH3_PRIME};
+
+    /// Positions of every key that are looked at before those that have failed are left behind.
+    pub(super) const HEAD: u64 = 2;
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn all(x: u64) -> __m256i {
+        _mm256_set1_epi64x(x as i64)
+    }
+
+    /// The low halves of the products, by three multiplications of 32 bits.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn multiply(a: __m256i, b: u64) -> __m256i {
+        let (low, high) = (all(b & 0xFFFF_FFFF), all(b >> 32));
+        let crossed = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64::<32>(a), low), _mm256_mul_epu32(a, high));
+        _mm256_add_epi64(_mm256_mul_epu32(a, low), _mm256_slli_epi64::<32>(crossed))
+    }
+
+    /// Both halves of the products, exclusive or.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn fold(a: __m256i, b: u64) -> __m256i {
+        let (low, high, upper) = (all(b & 0xFFFF_FFFF), all(b >> 32), _mm256_srli_epi64::<32>(a));
+        let lowest = _mm256_mul_epu32(a, low);
+        let middle = _mm256_add_epi64(_mm256_mul_epu32(upper, low), _mm256_srli_epi64::<32>(lowest));
+        let other = _mm256_add_epi64(_mm256_mul_epu32(a, high), _mm256_and_si256(middle, all(0xFFFF_FFFF)));
+        let carried = _mm256_add_epi64(_mm256_srli_epi64::<32>(middle), _mm256_srli_epi64::<32>(other));
+        let high_half = _mm256_add_epi64(_mm256_mul_epu32(upper, high), carried);
+        let low_half = _mm256_blend_epi32::<0b1010_1010>(lowest, _mm256_slli_epi64::<32>(other));
+        _mm256_xor_si256(high_half, low_half)
+    }
+
+    /// XXH3 of eight bytes.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn hash(words: __m256i, flip: __m256i) -> __m256i {
+        let x = _mm256_xor_si256(_mm256_shuffle_epi32::<0b10_11_00_01>(words), flip);
+        let by_49 = _mm256_or_si256(_mm256_slli_epi64::<49>(x), _mm256_srli_epi64::<15>(x));
+        // Rotated left by three bytes: each byte comes from three below.
+        let bytes = _mm_setr_epi8(5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12);
+        let by_24 = _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(bytes));
+        let x = multiply(_mm256_xor_si256(x, _mm256_xor_si256(by_49, by_24)), XXH3_PRIME);
+        let x = _mm256_xor_si256(x, _mm256_add_epi64(_mm256_srli_epi64::<35>(x), all(8)));
+        let x = multiply(x, XXH3_PRIME);
+        _mm256_xor_si256(x, _mm256_srli_epi64::<28>(x))
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn first_halves(words: &[u64], flip: u64, halves: &mut [u64]) -> usize {
+        let (flip, mut count) = (all(flip), 0);
+        for (words, halves) in words.as_chunks::<4>().0.iter().zip(halves.as_chunks_mut::<4>().0) {
+            // SAFETY: four words are 32 bytes to be read, four halves 32 to be written; unaligned accesses take any address.
+            unsafe {
+                let first = hash(_mm256_loadu_si256(words.as_ptr().cast()), flip);
+                _mm256_storeu_si256(halves.as_mut_ptr().cast(), first);
+            }
+            count += 4;
+        }
+        count
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn digests(words: &[u64], flip: u64, digests: &mut [Digest]) -> usize {
+        let (flip, mut count) = (all(flip), 0);
+        for (words, digests) in words.as_chunks::<4>().0.iter().zip(digests.as_chunks_mut::<4>().0) {
+            // SAFETY: four words are 32 readable bytes; unaligned loads take any address.
+            let first = hash(unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }, flip);
+            let second = fold(first, FOLD);
+            // Digests 0 and 2, then 1 and 3.
+            let (even, odd) = (_mm256_unpacklo_epi64(first, second), _mm256_unpackhi_epi64(first, second));
+            let at = digests.as_mut_ptr().cast::<__m256i>();
+            // SAFETY: a digest is its two halves in order (`repr(C)`), four of them are 64 writable bytes, and unaligned
+            // stores take any address.
+            unsafe {
+                _mm256_storeu_si256(at, _mm256_permute2x128_si256::<0x20>(even, odd));
+                _mm256_storeu_si256(at.add(1), _mm256_permute2x128_si256::<0x31>(even, odd));
+            }
+            count += 4;
+        }
+        count
+    }
+
+    /// The words at the positions that x has in m bits, shifted so that the bit is the lowest. m is below 2^32, so that the high
+    /// half of its product with x needs two multiplications.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn bits(words: &[u64], m: __m256i, x: __m256i) -> __m256i {
+        let low = _mm256_srli_epi64::<32>(_mm256_mul_epu32(x, m));
+        let product = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64::<32>(x), m), low);
+        let (index, bit) = (_mm256_srli_epi64::<38>(product), _mm256_srli_epi64::<32>(product));
+        let (one, two) = (_mm256_castsi256_si128(index), _mm256_extracti128_si256::<1>(index));
+        // Four loads are faster than the instruction that gathers.
+        // SAFETY: a position is below m, and the words have m bits.
+        let word = |index: i64| unsafe { *words.get_unchecked(index as usize) } as i64;
+        let loaded = _mm256_set_epi64x(
+            word(_mm_extract_epi64::<1>(two)),
+            word(_mm_cvtsi128_si64(two)),
+            word(_mm_extract_epi64::<1>(one)),
+            word(_mm_cvtsi128_si64(one)),
+        );
+        _mm256_srlv_epi64(loaded, _mm256_and_si256(bit, all(63)))
+    }
+
+    /// The lowest bits of the four, side by side.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn lowest(x: __m256i) -> usize {
+        _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_slli_epi64::<63>(x))) as usize
+    }
+
+    /// The halves of four digests: keys 0, 2, 1, 3, as the instructions have them.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn halves(digests: &[Digest; 4]) -> (__m256i, __m256i) {
+        let at = digests.as_ptr().cast::<__m256i>();
+        // SAFETY: four digests are 64 readable bytes, the halves in order (`repr(C)`); unaligned loads take any address.
+        let (one, two) = unsafe { (_mm256_loadu_si256(at), _mm256_loadu_si256(at.add(1))) };
+        (_mm256_unpacklo_epi64(one, two), _mm256_unpackhi_epi64(one, two))
+    }
+
+    /// For each set of lanes the numbers of their keys, in the low bytes.
+    const PASSED: [u32; 16] = {
+        let (mut table, mut set) = ([0; 16], 0);
+        while set < 16 {
+            let (mut lane, mut shift) = (0, 0);
+            while lane < 4 {
+                if set >> lane & 1 == 1 {
+                    table[set] |= [0, 2, 1, 3][lane] << shift;
+                    shift += 8;
+                }
+                lane += 1;
+            }
+            set += 1;
+        }
+        table
+    };
+
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, fewer than 2^32; there are as many answers as digests, at most N.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn test_batch<const N: usize>(
+        words: &[u64],
+        m: u64,
+        k: u32,
+        digests: &[Digest],
+        answers: &mut [bool],
+    ) {
+        let (m, golden) = (all(m), all(GOLDEN));
+        let mut padded = [Digest { h1: 0, h2: 0 }; 4];
+        // With room for four more than there can be, since four are written at a time.
+        let (mut passed, mut count) = ([[0_u8; 4]; N], 0);
+        let passed = passed.as_flattened_mut();
+        let (fours, rest) = digests.as_chunks::<4>();
+        padded[..rest.len()].copy_from_slice(rest);
+        for (i, four) in fours.iter().chain((!rest.is_empty()).then_some(&padded)).enumerate() {
+            let (x, y) = halves(four);
+            // SAFETY: the caller has seen to it.
+            let first = unsafe { bits(words, m, x) };
+            // SAFETY: as above.
+            let second = unsafe { bits(words, m, _mm256_add_epi64(x, y)) };
+            let ones = lowest(_mm256_and_si256(first, second));
+            let numbers = PASSED[ones] + 0x0404_0404 * i as u32;
+            // What fails is overwritten by the next that does not.
+            passed[count..count + 4].copy_from_slice(&numbers.to_le_bytes());
+            count += ones.count_ones() as usize;
+        }
+        for four in passed[..count].chunks(4) {
+            // Where there are fewer than four, any digest fills the place.
+            let digest =
+                |i: usize| four.get(i).and_then(|i| digests.get(usize::from(*i))).copied().unwrap_or(padded[0]);
+            let (x, y) = halves(&[digest(0), digest(1), digest(2), digest(3)]);
+            // After two positions: x + 2 y + GOLDEN, y + 3 GOLDEN and 3 GOLDEN.
+            let mut x = _mm256_add_epi64(_mm256_add_epi64(x, y), _mm256_add_epi64(y, golden));
+            let mut z = all(GOLDEN.wrapping_mul(HEAD + 1));
+            let mut y = _mm256_add_epi64(y, z);
+            let mut ones = all(1);
+            for _ in HEAD..k.into() {
+                // SAFETY: the caller has seen to it.
+                ones = _mm256_and_si256(ones, unsafe { bits(words, m, x) });
+                x = _mm256_add_epi64(x, y);
+                y = _mm256_add_epi64(y, z);
+                z = _mm256_add_epi64(z, golden);
+            }
+            let ones = lowest(ones);
+            for (i, lane) in four.iter().zip([0, 2, 1, 3]) {
+                // A digest of the padding has no answer.
+                if let Some(answer) = answers.get_mut(usize::from(*i)) {
+                    *answer = ones >> lane & 1 == 1;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::{Hashing, SplitMix};
+    use crate::key::{BATCH, digest_batch, first_halves};
+    use crate::simd::flat;
+
+    #[test]
+    fn digests_of_numbers_are_those_of_one_number() {
+        let mut random = SplitMix::new(7);
+        for seed in [0, 1, u64::MAX, 0x0123_4567_89AB_CDEF] {
+            for hashing in [Hashing::seeded(seed), Hashing::seeded_wide(seed)] {
+                for count in 0..=BATCH {
+                    let extremes = [0, 1, u64::MAX, 1 << 63, 0xFFFF_FFFF, 0xFFFF_FFFF << 32];
+                    let keys: Vec<u64> =
+                        (0..count).map(|i| extremes.get(i).copied().unwrap_or_else(|| random.next_u64())).collect();
+                    let (digests, halves) = (digest_batch(&hashing, &keys, |_| ()), first_halves(&hashing, &keys));
+                    for (i, key) in keys.iter().enumerate() {
+                        assert_eq!(digests[i], hashing.digest_word(*key), "{key:#x}");
+                        assert_eq!(halves[i], digests[i].h1);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn batches_answer_as_single_tests_do() {
+        let mut random = SplitMix::new(8);
+        for m in [1_u64, 64, 1_000, 65_537] {
+            for k in [3, 4, 7, 16, 30] {
+                let mut words: Vec<u64> = (0..m.div_ceil(64)).map(|_| random.next_u64() | random.next_u64()).collect();
+                for count in 0..=BATCH {
+                    let keys: Vec<u64> = (0..count).map(|_| random.next_u64()).collect();
+                    let digests = digest_batch(&Hashing::default(), &keys, |_| ());
+                    let digests = &digests[..count];
+                    for digest in digests.iter().filter(|digest| digest.h1 & 1 == 0) {
+                        flat::set(&mut words, m, k, *digest);
+                    }
+                    let mut answers = vec![false; count];
+                    // SAFETY: the words have m bits; there are as many answers as digests, at most BATCH.
+                    let done = unsafe { test_batch::<BATCH>(&words, m, k, digests, &mut answers) };
+                    let expected: Vec<bool> = digests.iter().map(|digest| flat::test(&words, m, k, *digest)).collect();
+                    assert!(!done || answers == expected, "m {m}, k {k}, {count} keys");
+                    #[cfg(target_arch = "x86_64")]
+                    assert_eq!(done, is_x86_feature_detected!("avx2"));
+                }
+            }
+        }
+    }
+}
