@@ -190,19 +190,20 @@ pub(crate) fn test_each<L: Layout>(layout: &L, words: &[u64], digest: Digest) ->
     all & 1 == 1
 }
 
-/// Sets the bits of a digest one by one and says whether one was new.
+/// Sets the bits of a digest one by one and says whether one was new. It looks at all of them first: that costs less than to look
+/// at each in the course of setting it, and a key that is there already writes nothing.
 #[inline]
 pub(crate) fn set_each<L: Layout>(layout: &L, words: &mut [u64], digest: Digest) -> bool {
-    let mut fresh = 0;
+    if test_each(layout, words, digest) {
+        return false;
+    }
     layout.all(digest, |position| {
         if let Some(word) = words.get_mut((position / 64) as usize) {
-            let bit = 1 << (position % 64);
-            fresh |= bit & !*word;
-            *word |= bit;
+            *word |= 1 << (position % 64);
         }
         true
     });
-    fresh != 0
+    true
 }
 
 /// A filter of bits whose positions a [`Layout`] gives.

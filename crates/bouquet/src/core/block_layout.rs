@@ -90,28 +90,37 @@ const LINE_BITS: u32 = 512;
 const LINE_WIDTH: u32 = LINE_BITS.trailing_zeros();
 const LINE_FIELDS: u32 = 64 / LINE_WIDTH;
 
-/// Whether a line has the bits at the first K fields of a word of hash.
+/// The most places in a line for which there is unrolled code: as many as two words of hash have, and two more.
+const LINE_HASHES: u32 = 16;
+
+/// Calls `visit` with the first K places in a line; [`Fields`] gives the same.
 #[inline(always)]
-fn line_has<const K: u32>(line: &[u64; 8], fields: u64) -> bool {
-    let mut ones = 0;
-    for i in 0..K.min(LINE_FIELDS) {
-        let field = fields >> (i * LINE_WIDTH);
-        ones += line[(field / 64 % 8) as usize] >> (field % 64) & 1;
+fn places_in_line<const K: u32>(digest: Digest, mut visit: impl FnMut(usize, u64)) {
+    let more = if K > LINE_FIELDS { digest.derive(Fields::MORE) } else { digest };
+    for i in 0..K {
+        let word = [digest.h2, more.h1, more.h2][(i / LINE_FIELDS) as usize];
+        let field = word >> (i % LINE_FIELDS * LINE_WIDTH);
+        visit((field / 64 % 8) as usize, field % 64);
     }
+}
+
+/// Whether a line has the bits at the first K places.
+#[inline(always)]
+fn line_has<const K: u32>(line: &[u64; 8], digest: Digest) -> bool {
+    let mut ones = 0;
+    places_in_line::<K>(digest, |word, bit| ones += line[word] >> bit & 1);
     ones == u64::from(K)
 }
 
-/// Sets the bits at the first K fields of a word of hash and says whether one was new.
+/// Sets the bits at the first K places and says whether one was new.
 #[inline(always)]
-fn set_in_line<const K: u32>(line: &mut [u64; 8], fields: u64) -> bool {
-    let mut fresh = 0;
-    for i in 0..K.min(LINE_FIELDS) {
-        let field = fields >> (i * LINE_WIDTH);
-        let (word, bit) = (&mut line[(field / 64 % 8) as usize], 1 << (field % 64));
-        fresh |= bit & !*word;
-        *word |= bit;
-    }
-    fresh != 0
+fn set_in_line<const K: u32>(line: &mut [u64; 8], digest: Digest) -> bool {
+    let mut ones = 0;
+    places_in_line::<K>(digest, |word, bit| {
+        ones += line[word] >> bit & 1;
+        line[word] |= 1 << bit;
+    });
+    ones != u64::from(K)
 }
 
 impl<K> PartialEq for Blocks<K> {
@@ -131,9 +140,12 @@ struct Fields {
 }
 
 impl Fields {
+    /// The first stream of more words.
+    const MORE: u64 = 3;
+
     #[inline]
     fn new(digest: Digest, width: u32) -> Self {
-        Fields { digest, word: digest.h2, spare: None, left: 64 / width, width, stream: 3 }
+        Fields { digest, word: digest.h2, spare: None, left: 64 / width, width, stream: Self::MORE }
     }
 
     #[inline]
@@ -214,17 +226,33 @@ impl<K: BlockKind> Blocks<K> {
         table.get(start..start + self.hashes as usize).unwrap_or_default()
     }
 
-    /// The bits of a key in a block of at most one word.
-    #[inline]
-    fn word_mask(fields: &mut Fields, count: u32) -> u64 {
-        (0..count).fold(0, |mask, _| mask | 1 << fields.next())
+    /// Calls `visit` with the word and the bits in it of each block of a key, where blocks have at most one word.
+    #[inline(always)]
+    fn word_masks(&self, digest: Digest, mut visit: impl FnMut(usize, u64)) {
+        let width = self.shape.block_bits.trailing_zeros();
+        let mut fields = Fields::new(digest, width);
+        // What most filters have: the fields of one word are enough.
+        let (one_word, mut word, last) = (self.hashes <= fields.left, digest.h2, u64::from(self.shape.block_bits - 1));
+        for j in 0..self.shape.blocks_per_key {
+            let base = self.block(digest, j) * u64::from(self.shape.block_bits);
+            let mut mask = 0;
+            for _ in 0..self.share(j) {
+                if one_word {
+                    mask |= 1 << (word & last);
+                    word >>= width;
+                } else {
+                    mask |= 1 << fields.next();
+                }
+            }
+            visit((base / 64) as usize, mask << (base % 64));
+        }
     }
 
     /// Whether a block fits in one word and its bits are the key's own, so that a mask serves.
     /// Whether the block is a cache line and all places in it are fields of h2: the usual case, which needs no [`Fields`].
     #[inline(always)]
     fn in_line(&self) -> bool {
-        self.shape == Shape { block_bits: LINE_BITS, blocks_per_key: 1, patterns: 0 } && self.hashes <= LINE_FIELDS
+        self.shape == Shape { block_bits: LINE_BITS, blocks_per_key: 1, patterns: 0 } && self.hashes <= LINE_HASHES
     }
 
     #[inline]
@@ -304,14 +332,8 @@ impl<K: BlockKind> Layout for Blocks<K> {
 
     #[inline]
     fn masks(&self, digest: Digest, mut visit: impl FnMut(usize, u64)) {
-        let block_bits = u64::from(self.shape.block_bits);
         if self.in_word() {
-            let mut fields = Fields::new(digest, self.shape.block_bits.trailing_zeros());
-            for j in 0..self.shape.blocks_per_key {
-                let base = self.block(digest, j) * block_bits;
-                visit((base / 64) as usize, Self::word_mask(&mut fields, self.share(j)) << (base % 64));
-            }
-            return;
+            return self.word_masks(digest, visit);
         }
         self.all(digest, |position| {
             visit((position / 64) as usize, 1 << (position % 64));
@@ -323,16 +345,11 @@ impl<K: BlockKind> Layout for Blocks<K> {
     fn test(&self, words: &[u64], digest: Digest) -> bool {
         if self.in_line() {
             let Some(line) = words.as_chunks::<8>().0.get(self.block(digest, 0) as usize) else { return false };
-            return unrolled!(self.hashes, line_has, line, digest.h2);
+            return unrolled!(self.hashes, line_has, line, digest);
         }
         if self.in_word() {
-            let mut fields = Fields::new(digest, self.shape.block_bits.trailing_zeros());
             let mut missing = 0;
-            for j in 0..self.shape.blocks_per_key {
-                let base = self.block(digest, j) * u64::from(self.shape.block_bits);
-                let mask = Self::word_mask(&mut fields, self.share(j)) << (base % 64);
-                missing |= mask & !words.get((base / 64) as usize).copied().unwrap_or(0);
-            }
+            self.word_masks(digest, |word, mask| missing |= mask & !words.get(word).copied().unwrap_or(0));
             return missing == 0;
         }
         test_each(self, words, digest)
@@ -343,19 +360,16 @@ impl<K: BlockKind> Layout for Blocks<K> {
         if self.in_line() {
             let block = self.block(digest, 0) as usize;
             let Some(line) = words.as_chunks_mut::<8>().0.get_mut(block) else { return false };
-            return unrolled!(self.hashes, set_in_line, line, digest.h2);
+            return unrolled!(self.hashes, set_in_line, line, digest);
         }
         if self.in_word() {
             let mut fresh = 0;
-            let mut fields = Fields::new(digest, self.shape.block_bits.trailing_zeros());
-            for j in 0..self.shape.blocks_per_key {
-                let base = self.block(digest, j) * u64::from(self.shape.block_bits);
-                let mask = Self::word_mask(&mut fields, self.share(j)) << (base % 64);
-                if let Some(word) = words.get_mut((base / 64) as usize) {
+            self.word_masks(digest, |word, mask| {
+                if let Some(word) = words.get_mut(word) {
                     fresh |= mask & !*word;
                     *word |= mask;
                 }
-            }
+            });
             return fresh != 0;
         }
         set_each(self, words, digest)

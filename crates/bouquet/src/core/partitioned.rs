@@ -41,11 +41,13 @@
 //! a blocked filter.
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::standard::{REDUCTION, scheme};
+use crate::core::standard::{REDUCTION, scheme, set_batch, set_unusual, test_batch, test_unusual};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Family, Reduction, Scheme, prime_from};
+use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
+use crate::key::Key;
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::simd::flat;
 use crate::store::BitStore;
 use crate::theory::{self, MAX_BITS, Size};
 
@@ -80,6 +82,10 @@ pub struct Slices {
     slice_bits: u64,
     hashes: u32,
     scheme: Scheme,
+    /// Whether the scheme is the default, whose positions have code of their own.
+    default: bool,
+    /// The same with the number of positions that most filters have: what a single call looks at.
+    usual: bool,
 }
 
 /// How keys become positions: the families whose positions follow from a digest.
@@ -120,7 +126,8 @@ impl Slices {
             }
             error => error,
         })?;
-        Ok(Slices { slice_bits, hashes, scheme })
+        let default = scheme == Scheme::SLICES;
+        Ok(Slices { slice_bits, hashes, scheme, default, usual: default && hashes == flat::USUAL })
     }
 
     /// The bits of a slice.
@@ -226,6 +233,30 @@ impl Layout for Slices {
             slice += self.slice_bits;
             visit(start + position)
         })
+    }
+
+    #[inline(always)]
+    fn test(&self, words: &[u64], digest: Digest) -> bool {
+        if self.usual {
+            return flat::test_usual::<true>(words, self.slice_bits, digest);
+        }
+        test_unusual::<true, _>(*self, self.slice_bits, self.default, words, digest)
+    }
+
+    #[inline(always)]
+    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
+        if self.usual {
+            return flat::set_usual::<true>(words, self.slice_bits, digest);
+        }
+        set_unusual::<true, _>(*self, self.slice_bits, self.default, words, digest)
+    }
+
+    fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
+        test_batch::<true, _, _>(*self, self.slice_bits, self.default, words, hashing, keys, answers);
+    }
+
+    fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
+        set_batch::<true, _, _>(*self, self.slice_bits, self.default, words, hashing, keys)
     }
 
     fn expected_rate(&self, items: u64) -> f64 {

@@ -208,9 +208,9 @@ impl Layout for Flat {
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
         if self.usual {
-            return flat::test_usual(words, self.bits, digest);
+            return flat::test_usual::<false>(words, self.bits, digest);
         }
-        test_unusual(*self, words, digest)
+        test_unusual::<false, _>(*self, self.bits, self.default, words, digest)
     }
 
     #[inline(always)]
@@ -224,49 +224,17 @@ impl Layout for Flat {
     #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
         if self.usual {
-            return flat::set_usual(words, self.bits, digest);
+            return flat::set_usual::<false>(words, self.bits, digest);
         }
-        set_unusual(*self, words, digest)
+        set_unusual::<false, _>(*self, self.bits, self.default, words, digest)
     }
 
     fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
-        let ahead = words.len() > AHEAD_WORDS;
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            if !self.default {
-                let digests = digests(self, words, hashing, keys);
-                digests
-                    .iter()
-                    .zip(answers)
-                    .take(keys.len())
-                    .for_each(|(digest, answer)| *answer = self.test(words, *digest));
-                continue;
-            }
-            let digests = digest_batch(hashing, keys, |digest| {
-                if ahead {
-                    prefetch(words, (fastrange(digest.h1, self.bits) / 64) as usize);
-                }
-            });
-            flat::test_batch::<BATCH>(words, self.bits, self.hashes, &digests[..keys.len()], answers, ahead);
-        }
+        test_batch::<false, _, _>(*self, self.bits, self.default, words, hashing, keys, answers);
     }
 
     fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
-        let mut fresh = 0;
-        for keys in keys.chunks(BATCH) {
-            let ahead = words.len() > AHEAD_WORDS;
-            let digests = digest_batch(hashing, keys, |digest| {
-                if ahead {
-                    self.prefetch(words, digest)
-                }
-            });
-            for digest in digests.iter().take(keys.len()) {
-                fresh += u64::from(match self.usual {
-                    true => flat::set_usual_if_new(words, self.bits, *digest),
-                    false => set_unusual(*self, words, *digest),
-                });
-            }
-        }
-        fresh
+        set_batch::<false, _, _>(*self, self.bits, self.default, words, hashing, keys)
     }
 
     fn all_of_key(&self, hashing: &Hashing, key: &[u8], visit: impl FnMut(u64) -> bool) -> bool {
@@ -292,23 +260,90 @@ impl Layout for Flat {
     }
 }
 
-/// Other numbers of positions and other schemes. By value, so that a loop over keys may keep the filter in registers: no call
+/// Tests a key by itself where the number of positions or the scheme is not the usual one; `default` says that the scheme is that of
+/// [`flat`] for `span` bits, or slices of them. By value, so that a loop over keys may keep the filter in registers: no call
 /// knows where it lies.
 #[inline(never)]
-fn test_unusual(layout: Flat, words: &[u64], digest: Digest) -> bool {
-    if layout.default {
-        return flat::test(words, layout.bits, layout.hashes, digest);
+pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
+    layout: L,
+    span: u64,
+    default: bool,
+    words: &[u64],
+    digest: Digest,
+) -> bool {
+    if default {
+        return flat::test::<SLICED>(words, span, layout.hashes(), digest);
     }
     test_each(&layout, words, digest)
 }
 
 /// As [`test_unusual`].
 #[inline(never)]
-fn set_unusual(layout: Flat, words: &mut [u64], digest: Digest) -> bool {
-    if layout.default {
-        return flat::set(words, layout.bits, layout.hashes, digest);
+pub(crate) fn set_unusual<const SLICED: bool, L: Layout + Copy>(
+    layout: L,
+    span: u64,
+    default: bool,
+    words: &mut [u64],
+    digest: Digest,
+) -> bool {
+    if default {
+        return flat::set::<SLICED>(words, span, layout.hashes(), digest);
     }
     set_each(&layout, words, digest)
+}
+
+/// [`Layout::test_batch`] with the arguments of [`test_unusual`].
+pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
+    layout: L,
+    span: u64,
+    default: bool,
+    words: &[u64],
+    hashing: &Hashing,
+    keys: &[K],
+    answers: &mut [bool],
+) {
+    let ahead = words.len() > AHEAD_WORDS;
+    for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+        if !default {
+            let digests = digests(&layout, words, hashing, keys);
+            let each = digests.iter().zip(answers).take(keys.len());
+            each.for_each(|(digest, answer)| *answer = test_each(&layout, words, *digest));
+            continue;
+        }
+        let digests = digest_batch(hashing, keys, |digest| {
+            if ahead {
+                prefetch(words, (fastrange(digest.h1, span) / 64) as usize);
+            }
+        });
+        flat::test_batch::<BATCH, SLICED>(words, span, layout.hashes(), &digests[..keys.len()], answers, ahead);
+    }
+}
+
+/// [`Layout::set_batch`] with the arguments of [`test_unusual`].
+pub(crate) fn set_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
+    layout: L,
+    span: u64,
+    default: bool,
+    words: &mut [u64],
+    hashing: &Hashing,
+    keys: &[K],
+) -> u64 {
+    let (ahead, usual) = (words.len() > AHEAD_WORDS, default && layout.hashes() == flat::USUAL);
+    let mut fresh = 0;
+    for keys in keys.chunks(BATCH) {
+        let digests = digest_batch(hashing, keys, |digest| {
+            if ahead {
+                layout.prefetch(words, digest);
+            }
+        });
+        for digest in digests.iter().take(keys.len()) {
+            fresh += u64::from(match usual {
+                true => flat::set_usual_if_new::<SLICED>(words, span, *digest),
+                false => set_unusual::<SLICED, _>(layout, span, default, words, *digest),
+            });
+        }
+    }
+    fresh
 }
 
 #[cfg(test)]

@@ -213,7 +213,7 @@ impl Places {
     #[inline]
     pub(crate) fn all_ones(&self, bits: &BitStore, digest: Digest) -> bool {
         match self.arrangement {
-            Arrangement::Flat => flat::test(bits.words(), self.counters, self.hashes, digest),
+            Arrangement::Flat => flat::test::<false>(bits.words(), self.counters, self.hashes, digest),
             Arrangement::Sliced => self.all(digest, |place| bits.get(place)),
         }
     }
@@ -222,7 +222,7 @@ impl Places {
     pub(crate) fn all_ones_batch(&self, bits: &BitStore, digests: &[Digest], answers: &mut [bool]) {
         if self.arrangement == Arrangement::Flat {
             let ahead = self.counters > CACHED_BITS;
-            return flat::test_batch::<BATCH>(bits.words(), self.counters, self.hashes, digests, answers, ahead);
+            return flat::test_batch::<BATCH, false>(bits.words(), self.counters, self.hashes, digests, answers, ahead);
         }
         for (digest, answer) in digests.iter().zip(answers) {
             *answer = self.all_ones(bits, *digest);
@@ -234,7 +234,7 @@ impl Places {
     pub(crate) fn set_ones(&self, bits: &mut BitStore, digest: Digest) {
         match self.arrangement {
             Arrangement::Flat => {
-                flat::set(bits.words_mut(), self.counters, self.hashes, digest);
+                flat::set::<false>(bits.words_mut(), self.counters, self.hashes, digest);
             }
             Arrangement::Sliced => self.of(digest).for_each(|place| {
                 bits.set(place);

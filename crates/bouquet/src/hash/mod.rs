@@ -64,7 +64,7 @@ pub(crate) use digest::{FOLD, XXH3_PRIME};
 pub use family::{Family, Halving, MAX_HASHES, Reduction};
 pub use one_hash::OneHash;
 pub(crate) use one_hash::prime_from;
-pub(crate) use probes::GOLDEN;
+pub(crate) use probes::{GOLDEN, THIRD_WORD};
 pub use probes::{ModularProbes, Positions, Probes, modular_probes, probes};
 pub use scheme::Scheme;
 pub use universal::{UNIVERSAL_PRIME, UniversalHash};

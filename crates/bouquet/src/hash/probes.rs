@@ -29,7 +29,7 @@ use super::{Digest, fastrange};
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The stream of [`Digest::derive`] whose first half is h3.
-const THIRD_WORD: u64 = 3;
+pub(crate) const THIRD_WORD: u64 = 3;
 
 /// The positions of the default scheme, enhanced double hashing with fastrange. No division, no allocation.
 ///

@@ -1,10 +1,12 @@
-//! Bits at the positions of the default scheme, anywhere in a vector of words: enhanced double hashing with fastrange
-//! (see [`probes`](crate::hash::probes), whose positions these are), without a bounds check per position.
+//! Bits at the positions of the two schemes that filters have by default, without a bounds check per position: anywhere in a vector
+//! of words (enhanced double hashing), or one in each of k slices (`SLICED`: triple hashing), both with fastrange. The
+//! positions are those of [`Scheme`](crate::hash::Scheme).
 //!
-//! Loops over the positions of a key are unrolled for every usual k: one jump per key instead of a branch per position.
+//! Below, m is the number of bits, or those of a slice. Loops over the positions of a key are unrolled for every usual k: one jump
+//! per key instead of a branch per position.
 
 use super::{four, prefetch};
-use crate::hash::{Digest, GOLDEN, fastrange};
+use crate::hash::{Digest, GOLDEN, THIRD_WORD, fastrange};
 
 /// Positions that are tested before the answer is looked at. Looking after each costs a mispredicted branch per absent key,
 /// looking only at the end costs memory accesses that the first zero makes needless.
@@ -13,37 +15,53 @@ const HEAD: u32 = 4;
 /// The k of a rate of 1 %, for which test and set are inlined.
 pub(crate) const USUAL: u32 = 7;
 
-/// The recurrence of the default scheme.
+/// The recurrence of a scheme.
 #[derive(Clone, Copy)]
-struct Walk {
+struct Walk<const SLICED: bool> {
     x: u64,
     y: u64,
     z: u64,
+    /// Where the slice begins.
+    start: u64,
 }
 
-impl Walk {
+impl<const SLICED: bool> Walk<SLICED> {
     #[inline(always)]
     fn new(digest: Digest) -> Self {
-        Walk { x: digest.h1, y: digest.h2, z: GOLDEN }
+        let z = if SLICED { digest.derive(THIRD_WORD).h1 } else { GOLDEN };
+        Walk { x: digest.h1, y: digest.h2, z, start: 0 }
     }
 
     #[inline(always)]
     fn next(&mut self, m: u64) -> u64 {
-        let position = fastrange(self.x, m);
+        let position = self.start + fastrange(self.x, m);
         self.x = self.x.wrapping_add(self.y);
         self.y = self.y.wrapping_add(self.z);
-        self.z = self.z.wrapping_add(GOLDEN);
+        if SLICED {
+            self.start += m;
+        } else {
+            self.z = self.z.wrapping_add(GOLDEN);
+        }
         position
     }
 
-    /// The walk after FROM positions, in closed form: x has h1 + i h2 + u (i³-i)/6.
+    /// The walk after FROM positions, in closed form: x has h1 + i h2 + h3 i(i-1)/2 in slices and h1 + i h2 + u (i³-i)/6
+    /// elsewhere.
     #[inline(always)]
-    fn after<const FROM: u64>(digest: Digest) -> Self {
+    fn after<const FROM: u64>(digest: Digest, m: u64) -> Self {
+        let line = digest.h1.wrapping_add(digest.h2.wrapping_mul(FROM));
         let (pairs, triples) = const { (FROM * (FROM + 1) / 2, FROM * FROM.saturating_sub(1) * (FROM + 1) / 6) };
+        let z = Self::new(digest).z;
+        if SLICED {
+            let (x, y) =
+                (line.wrapping_add(z.wrapping_mul(pairs - FROM)), digest.h2.wrapping_add(z.wrapping_mul(FROM)));
+            return Walk { x, y, z, start: FROM * m };
+        }
         Walk {
-            x: digest.h1.wrapping_add(digest.h2.wrapping_mul(FROM)).wrapping_add(GOLDEN.wrapping_mul(triples)),
+            x: line.wrapping_add(GOLDEN.wrapping_mul(triples)),
             y: digest.h2.wrapping_add(GOLDEN.wrapping_mul(pairs)),
             z: GOLDEN.wrapping_mul(FROM + 1),
+            start: 0,
         }
     }
 
@@ -51,10 +69,10 @@ impl Walk {
     ///
     /// # Safety
     ///
-    /// The words have m bits, at least one.
+    /// The words have m bits, at least one, or enough slices of them.
     #[inline(always)]
     unsafe fn all<const K: u32>(&mut self, words: &[u64], m: u64) -> bool {
-        // SAFETY: fastrange gives a position below m, and the words have m bits.
+        // SAFETY: a position is below m, or in its slice, and the words have these bits.
         self.all_of::<K>(m, |index| unsafe { *words.get_unchecked(index) })
     }
 
@@ -62,13 +80,13 @@ impl Walk {
     ///
     /// # Safety
     ///
-    /// The words have m bits, at least one.
+    /// The words have m bits, at least one, or enough slices of them.
     #[inline(always)]
     unsafe fn set<const K: u32>(&mut self, words: &mut [u64], m: u64) -> u64 {
         let mut ones = 0;
         for _ in 0..K {
             let position = self.next(m);
-            // SAFETY: fastrange gives a position below m, and the words have m bits.
+            // SAFETY: a position is below m, or in its slice, and the words have these bits.
             let word = unsafe { words.get_unchecked_mut((position / 64) as usize) };
             ones += *word >> (position % 64) & 1;
             *word |= 1 << (position % 64);
@@ -79,49 +97,56 @@ impl Walk {
     /// Whether the next K bits of the words that `load` reads are all one.
     #[inline(always)]
     fn all_of<const K: u32>(&mut self, m: u64, load: impl Fn(usize) -> u64) -> bool {
-        let mut ones = 0;
+        self.all_that::<K>(m, |position| load((position / 64) as usize) >> (position % 64) & 1 == 1)
+    }
+
+    /// Whether the next K positions all answer yes; each of them is asked.
+    #[inline(always)]
+    fn all_that<const K: u32>(&mut self, m: u64, answer: impl Fn(u64) -> bool) -> bool {
+        let mut yes = 0;
         for _ in 0..K {
-            let position = self.next(m);
-            ones += load((position / 64) as usize) >> (position % 64) & 1;
+            yes += u64::from(answer(self.next(m)));
         }
-        ones == u64::from(K)
+        yes == u64::from(K)
     }
 }
 
-/// Whether there are m bits, at least one, in the words: what makes the unchecked accesses below sound, since a position is
-/// below m.
+/// Whether there are m bits, at least one, in the words, or k slices of m: what makes the unchecked accesses below sound, since
+/// a position is below m, or m further in each slice.
 #[inline(always)]
-fn holds(words: &[u64], m: u64) -> bool {
-    m != 0 && m.div_ceil(64) <= words.len() as u64
+fn holds<const SLICED: bool>(words: &[u64], m: u64, k: u32) -> bool {
+    let bits = if SLICED { m.saturating_mul(k.into()) } else { m };
+    m != 0 && bits.div_ceil(64) <= words.len() as u64
 }
 
-/// Whether the [`USUAL`] bits of a digest are all one; false when the words do not have m bits.
+/// Whether the [`USUAL`] bits of a digest are all one; false when the words do not have the bits.
 #[inline(always)]
-pub(crate) fn test_usual(words: &[u64], m: u64, digest: Digest) -> bool {
-    let mut walk = Walk::new(digest);
-    // SAFETY: `holds` has shown that the words have m bits.
-    holds(words, m) && unsafe { walk.all::<HEAD>(words, m) && walk.all::<{ USUAL - HEAD }>(words, m) }
+pub(crate) fn test_usual<const SLICED: bool>(words: &[u64], m: u64, digest: Digest) -> bool {
+    let mut walk = Walk::<SLICED>::new(digest);
+    // SAFETY: `holds` has shown that the words have the bits.
+    holds::<SLICED>(words, m, USUAL) && unsafe { walk.all::<HEAD>(words, m) && walk.all::<{ USUAL - HEAD }>(words, m) }
 }
 
-/// Whether the k bits of a digest are all one; false when the words do not have m bits.
+/// Whether the k bits of a digest are all one; false when the words do not have the bits.
 #[inline(always)]
-pub(crate) fn test(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
-    if !holds(words, m) {
+pub(crate) fn test<const SLICED: bool>(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
+    if !holds::<SLICED>(words, m, k) {
         return false;
     }
-    // SAFETY: `holds` has shown that the words have m bits.
+    // SAFETY: `holds` has shown that the words have the bits.
     unsafe {
         if k <= HEAD {
-            return rest::<0>(words, m, k, digest);
+            return rest::<0, SLICED>(words, m, k, digest);
         }
-        Walk::new(digest).all::<HEAD>(words, m) && rest::<{ HEAD as u64 }>(words, m, k - HEAD, digest)
+        let mut walk = Walk::<SLICED>::new(digest);
+        walk.all::<HEAD>(words, m) && rest::<{ HEAD as u64 }, SLICED>(words, m, k - HEAD, digest)
     }
 }
 
 /// The same for words that are read in another way, in groups of at most [`HEAD`] bits.
 #[inline(always)]
 pub(crate) fn test_loaded(m: u64, k: u32, digest: Digest, load: impl Fn(usize) -> u64) -> bool {
-    let mut walk = Walk::new(digest);
+    let mut walk = Walk::<false>::new(digest);
     for _ in 0..k / HEAD {
         if !walk.all_of::<HEAD>(m, &load) {
             return false;
@@ -139,62 +164,62 @@ pub(crate) fn test_loaded(m: u64, k: u32, digest: Digest, load: impl Fn(usize) -
 ///
 /// # Safety
 ///
-/// The words have m bits, at least one.
+/// The words have m bits, at least one, or enough slices of them.
 #[inline(never)]
-unsafe fn rest<const FROM: u64>(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
+unsafe fn rest<const FROM: u64, const SLICED: bool>(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
     #[inline(always)]
-    fn of<const K: u32>(words: &[u64], m: u64, walk: &mut Walk) -> bool {
+    fn of<const K: u32, const SLICED: bool>(words: &[u64], m: u64, walk: &mut Walk<SLICED>) -> bool {
         // SAFETY: the caller of `rest` has seen to it.
         unsafe { walk.all::<K>(words, m) }
     }
-    let (mut walk, mut left) = (Walk::after::<FROM>(digest), k);
+    let (mut walk, mut left) = (Walk::after::<FROM>(digest, m), k);
     while left > 16 {
-        if !of::<16>(words, m, &mut walk) {
+        if !of::<16, SLICED>(words, m, &mut walk) {
             return false;
         }
         left -= 16;
     }
-    unrolled!(left, of, words, m, &mut walk)
+    unrolled!(left, of[SLICED], words, m, &mut walk)
 }
 
-/// Sets the [`USUAL`] bits of a digest and says whether one was new; nothing when the words do not have m bits. Where it is
+/// Sets the [`USUAL`] bits of a digest and says whether one was new; nothing when the words do not have the bits. Where it is
 /// inlined and nobody asks whether a bit was new, what finds that out is left out.
 #[inline(always)]
-pub(crate) fn set_usual(words: &mut [u64], m: u64, digest: Digest) -> bool {
-    // SAFETY: `holds` has shown that the words have m bits.
-    holds(words, m) && unsafe { Walk::new(digest).set::<USUAL>(words, m) } != u64::from(USUAL)
+pub(crate) fn set_usual<const SLICED: bool>(words: &mut [u64], m: u64, digest: Digest) -> bool {
+    // SAFETY: `holds` has shown that the words have the bits.
+    holds::<SLICED>(words, m, USUAL) && unsafe { Walk::<SLICED>::new(digest).set::<USUAL>(words, m) } != USUAL.into()
 }
 
 /// The same, but it looks before it writes: for those who want to know whether a bit was new. To look at each word in the course
 /// of setting its bit costs more than a second pass, whose words are in the cache by then and whose bits are set by
 /// single instructions; and a key that is there already writes nothing.
 #[inline(always)]
-pub(crate) fn set_usual_if_new(words: &mut [u64], m: u64, digest: Digest) -> bool {
-    if !holds(words, m) || test_usual(words, m, digest) {
+pub(crate) fn set_usual_if_new<const SLICED: bool>(words: &mut [u64], m: u64, digest: Digest) -> bool {
+    if !holds::<SLICED>(words, m, USUAL) || test_usual::<SLICED>(words, m, digest) {
         return false;
     }
-    // SAFETY: `holds` has shown that the words have m bits.
-    unsafe { Walk::new(digest).set::<USUAL>(words, m) };
+    // SAFETY: `holds` has shown that the words have the bits.
+    unsafe { Walk::<SLICED>::new(digest).set::<USUAL>(words, m) };
     true
 }
 
 /// As [`set_usual_if_new`], for any k.
 #[inline]
-pub(crate) fn set(words: &mut [u64], m: u64, k: u32, digest: Digest) -> bool {
+pub(crate) fn set<const SLICED: bool>(words: &mut [u64], m: u64, k: u32, digest: Digest) -> bool {
     #[inline(always)]
-    fn of<const K: u32>(words: &mut [u64], m: u64, walk: &mut Walk) {
-        // SAFETY: `holds` has shown that the words have m bits.
+    fn of<const K: u32, const SLICED: bool>(words: &mut [u64], m: u64, walk: &mut Walk<SLICED>) {
+        // SAFETY: `holds` has shown that the words have the bits.
         unsafe { walk.set::<K>(words, m) };
     }
-    if !holds(words, m) || test(words, m, k, digest) {
+    if !holds::<SLICED>(words, m, k) || test::<SLICED>(words, m, k, digest) {
         return false;
     }
-    let (mut walk, mut left) = (Walk::new(digest), k);
+    let (mut walk, mut left) = (Walk::<SLICED>::new(digest), k);
     while left > 16 {
-        of::<16>(words, m, &mut walk);
+        of::<16, SLICED>(words, m, &mut walk);
         left -= 16;
     }
-    unrolled!(left, of, words, m, &mut walk);
+    unrolled!(left, of[SLICED], words, m, &mut walk);
     true
 }
 
@@ -204,7 +229,7 @@ pub(crate) fn set(words: &mut [u64], m: u64, k: u32, digest: Digest) -> bool {
 /// asked for what a round needs before the first is looked at; for the first positions the caller has done it. Else four
 /// keys go side by side where the machine can do that.
 #[inline]
-pub(crate) fn test_batch<const N: usize>(
+pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
     words: &[u64],
     m: u64,
     k: u32,
@@ -215,30 +240,30 @@ pub(crate) fn test_batch<const N: usize>(
     let count = digests.len().min(answers.len()).min(N);
     let (Some(digests), Some(answers)) = (digests.get(..count), answers.get_mut(..count)) else { return };
     answers.fill(false);
-    if !holds(words, m) {
+    if !holds::<SLICED>(words, m, k) {
         return;
     }
     let (mut first, mut second) = ([0; N], [0; N]);
-    // SAFETY: `holds` has shown that the words have m bits.
+    // SAFETY: `holds` has shown that the words have the bits.
     unsafe {
         if k <= 2 {
             for (digest, answer) in digests.iter().zip(answers) {
-                *answer = rest::<0>(words, m, k, *digest);
+                *answer = rest::<0, SLICED>(words, m, k, *digest);
             }
             return;
         }
-        if !ahead && four::test_batch::<N>(words, m, k, digests, answers) {
+        if !ahead && four::test_batch::<N, SLICED>(words, m, k, digests, answers) {
             return;
         }
-        let left = round::<0>(words, m, digests, 0..count as u8, &mut first);
+        let left = round::<0, SLICED>(words, m, digests, 0..count as u8, &mut first);
         if ahead {
             for key in &first[..left] {
-                let mut walk = Walk::after::<1>(digests[usize::from(*key)]);
+                let mut walk = Walk::<SLICED>::after::<1>(digests[usize::from(*key)], m);
                 (1..k).for_each(|_| prefetch(words, (walk.next(m) / 64) as usize));
             }
         }
-        let left = round::<1>(words, m, digests, first[..left].iter().copied(), &mut second);
-        unrolled!((k - 2).min(16), finish, words, m, k, digests, &second[..left], answers);
+        let left = round::<1, SLICED>(words, m, digests, first[..left].iter().copied(), &mut second);
+        unrolled!((k - 2).min(16), finish[SLICED], words, m, k, digests, &second[..left], answers);
     }
 }
 
@@ -247,9 +272,9 @@ pub(crate) fn test_batch<const N: usize>(
 ///
 /// # Safety
 ///
-/// The words have m bits, at least one.
+/// The words have m bits, at least one, or enough slices of them.
 #[inline(always)]
-unsafe fn round<const R: u64>(
+unsafe fn round<const R: u64, const SLICED: bool>(
     words: &[u64],
     m: u64,
     digests: &[Digest],
@@ -259,8 +284,8 @@ unsafe fn round<const R: u64>(
 ) -> usize {
     let mut count = 0;
     for key in keys {
-        let position = Walk::after::<R>(digests[usize::from(key)]).next(m);
-        // SAFETY: fastrange gives a position below m, and the words have m bits.
+        let position = Walk::<SLICED>::after::<R>(digests[usize::from(key)], m).next(m);
+        // SAFETY: a position is below m, or in its slice, and the words have these bits.
         let word = unsafe { *words.get_unchecked((position / 64) as usize) };
         // What fails is overwritten by the next that does not.
         passed[count] = key;
@@ -273,16 +298,23 @@ unsafe fn round<const R: u64>(
 ///
 /// # Safety
 ///
-/// The words have m bits, at least one.
+/// The words have m bits, at least one, or enough slices of them.
 #[inline(never)]
-unsafe fn finish<const K: u32>(words: &[u64], m: u64, k: u32, digests: &[Digest], keys: &[u8], answers: &mut [bool]) {
+unsafe fn finish<const K: u32, const SLICED: bool>(
+    words: &[u64],
+    m: u64,
+    k: u32,
+    digests: &[Digest],
+    keys: &[u8],
+    answers: &mut [bool],
+) {
     for key in keys {
         let key = usize::from(*key);
         // SAFETY: the caller has seen to it.
-        answers[key] = unsafe { Walk::after::<2>(digests[key]).all::<K>(words, m) };
+        answers[key] = unsafe { Walk::<SLICED>::after::<2>(digests[key], m).all::<K>(words, m) };
         if K == 16 && k > 18 {
             // SAFETY: the caller has seen to it.
-            answers[key] &= unsafe { rest::<18>(words, m, k - 18, digests[key]) };
+            answers[key] &= unsafe { rest::<18, SLICED>(words, m, k - 18, digests[key]) };
         }
     }
 }
@@ -302,20 +334,25 @@ pub(crate) fn counters_nonzero(words: &[u64], m: u64, k: u32, width: u32, digest
     if !holds_counters(words, m, width) {
         return false;
     }
-    let (shift, max) = (width.trailing_zeros(), u64::MAX >> (64 - width));
-    let mut walk = Walk::new(digest);
-    let mut nonzero = || {
-        let bit = walk.next(m) << shift;
-        // SAFETY: fastrange gives a position below m, and `holds_counters` has shown that there are words for m counters.
-        let word = unsafe { *words.get_unchecked((bit / 64) as usize) };
-        word >> (bit % 64) & max != 0
+    let shift = width.trailing_zeros();
+    let max = u64::MAX >> (64 - width);
+    // SAFETY: a position is below m, and `holds_counters` has shown that there are words for m counters.
+    let nonzero = |position: u64| unsafe {
+        let bit = position << shift;
+        *words.get_unchecked((bit / 64) as usize) >> (bit % 64) & max != 0
     };
+    let mut walk = Walk::<false>::new(digest);
     for _ in 0..k / HEAD {
-        if !(0..HEAD).fold(true, |all, _| all & nonzero()) {
+        if !walk.all_that::<HEAD>(m, nonzero) {
             return false;
         }
     }
-    (0..k % HEAD).fold(true, |all, _| all & nonzero())
+    match k % HEAD {
+        0 => true,
+        1 => walk.all_that::<1>(m, nonzero),
+        2 => walk.all_that::<2>(m, nonzero),
+        _ => walk.all_that::<3>(m, nonzero),
+    }
 }
 
 /// Adds one to the k counters of a digest, which must be at different positions; a counter at its largest value stays. Says
@@ -326,7 +363,7 @@ pub(crate) fn increment(words: &mut [u64], m: u64, k: u32, width: u32, digest: D
         return (false, 0);
     }
     let (shift, max) = (width.trailing_zeros(), u64::MAX >> (64 - width));
-    let mut walk = Walk::new(digest);
+    let mut walk = Walk::<false>::new(digest);
     let (mut least, mut full) = (max, 0);
     for _ in 0..k {
         let bit = walk.next(m) << shift;
@@ -345,7 +382,7 @@ pub(crate) fn increment(words: &mut [u64], m: u64, k: u32, width: u32, digest: D
 /// of seven different ones.
 #[inline(always)]
 pub(crate) fn are_apart(m: u64, k: u32, digest: Digest) -> bool {
-    let mut walk = Walk::new(digest);
+    let mut walk = Walk::<false>::new(digest);
     let (mut low, mut high, mut again) = (0_u64, 0_u64, 0);
     for _ in 0..k {
         let position = walk.next(m);
@@ -360,32 +397,44 @@ pub(crate) fn are_apart(m: u64, k: u32, digest: Digest) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::{SplitMix, probes};
+    use crate::hash::{Scheme, SplitMix, probes};
 
     #[test]
-    fn bits_are_those_of_the_default_scheme() {
+    fn bits_are_those_of_the_default_schemes() {
+        check::<false>(Scheme::default());
+        check::<true>(Scheme::SLICES);
+    }
+
+    fn check<const SLICED: bool>(scheme: Scheme) {
         let mut random = SplitMix::new(3);
-        for m in [1, 2, 63, 64, 65, 1000, 100_003] {
+        for m in [1_u64, 2, 63, 64, 65, 1000, 100_003] {
             for k in [1, 2, 3, 4, 5, 7, 10, 16, 17, 20, 21, 37, 64] {
-                let mut words = vec![0u64; (m as usize).div_ceil(64)];
+                let bits = if SLICED { m * u64::from(k) } else { m };
+                let mut words = vec![0u64; bits.div_ceil(64) as usize];
                 let mut model = vec![0u64; words.len()];
                 for _ in 0..200 {
                     let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
-                    let positions: Vec<u64> = probes(digest, m, k).collect();
+                    let mut positions = scheme.positions_of_digest(digest, m, k).to_vec();
+                    if SLICED {
+                        positions.iter_mut().zip(0..).for_each(|(position, i)| *position += m * i);
+                    }
                     let has = |words: &[u64]| positions.iter().all(|p| words[(p / 64) as usize] >> (p % 64) & 1 == 1);
                     let expected = has(&model);
-                    assert_eq!(test(&words, m, k, digest), expected);
-                    assert_eq!(test_loaded(m, k, digest, |index| words[index]), expected);
+                    assert_eq!(test::<SLICED>(&words, m, k, digest), expected);
+                    assert!(SLICED || test_loaded(m, k, digest, |index| words[index]) == expected);
                     let mut answer = [!expected];
-                    test_batch::<4>(&words, m, k, &[digest], &mut answer, random.below(2) == 0);
+                    test_batch::<4, SLICED>(&words, m, k, &[digest], &mut answer, random.below(2) == 0);
                     assert_eq!(answer, [expected]);
-                    assert!(k != USUAL || test_usual(&words, m, digest) == expected);
+                    assert!(k != USUAL || test_usual::<SLICED>(&words, m, digest) == expected);
                     if random.below(3) == 0 {
                         let mut usual = words.clone();
-                        assert_eq!(set(&mut words, m, k, digest), !expected);
+                        assert_eq!(set::<SLICED>(&mut words, m, k, digest), !expected);
                         let mut if_new = usual.clone();
-                        assert!(k != USUAL || set_usual(&mut usual, m, digest) != expected && usual == words);
-                        assert!(k != USUAL || set_usual_if_new(&mut if_new, m, digest) != expected && if_new == words);
+                        assert!(k != USUAL || set_usual::<SLICED>(&mut usual, m, digest) != expected && usual == words);
+                        assert!(
+                            k != USUAL
+                                || set_usual_if_new::<SLICED>(&mut if_new, m, digest) != expected && if_new == words
+                        );
                         positions.iter().for_each(|p| model[(p / 64) as usize] |= 1 << (p % 64));
                         assert_eq!(words, model);
                     }
@@ -441,7 +490,7 @@ mod tests {
     fn words_that_are_too_few_hold_nothing() {
         let digest = Digest { h1: u64::MAX, h2: 1 };
         let mut words = [u64::MAX];
-        assert!(!test(&words, 65, 3, digest) && !test(&[], 0, 3, digest));
-        assert!(!set(&mut words, 65, 3, digest) && !set(&mut [], 0, 3, digest));
+        assert!(!test::<false>(&words, 65, 3, digest) && !test::<false>(&[], 0, 3, digest));
+        assert!(!set::<false>(&mut words, 65, 3, digest) && !set::<false>(&mut [], 0, 3, digest));
     }
 }

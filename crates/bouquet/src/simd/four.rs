@@ -35,9 +35,9 @@ pub(crate) fn first_halves(words: &[u64], flip: u64, halves: &mut [u64]) -> usiz
 ///
 /// # Safety
 ///
-/// The words have m bits, at least one; there are as many answers as digests, at most N.
+/// The words have m bits, at least one, or k slices of m; there are as many answers as digests, at most N.
 #[inline]
-pub(crate) unsafe fn test_batch<const N: usize>(
+pub(crate) unsafe fn test_batch<const N: usize, const SLICED: bool>(
     words: &[u64],
     m: u64,
     k: u32,
@@ -45,9 +45,12 @@ pub(crate) unsafe fn test_batch<const N: usize>(
     answers: &mut [bool],
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if m <= u64::from(u32::MAX) && k > avx2::HEAD as u32 && is_x86_feature_detected!("avx2") {
+    if m.saturating_mul(if SLICED { k.into() } else { 1 }) <= u64::from(u32::MAX)
+        && k > avx2::HEAD as u32
+        && is_x86_feature_detected!("avx2")
+    {
         // SAFETY: the machine has AVX2; the rest is what the caller has seen to.
-        unsafe { avx2::test_batch::<N>(words, m, k, digests, answers) };
+        unsafe { avx2::test_batch::<N, SLICED>(words, m, k, digests, answers) };
         return true;
     }
     let _ = (words, m, k, digests, answers);
@@ -58,7 +61,7 @@ pub(crate) unsafe fn test_batch<const N: usize>(
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use crate::hash::{Digest, FOLD, GOLDEN, XXH3_PRIME};
+    use crate::hash::{Digest, FOLD, GOLDEN, THIRD_WORD, XXH3_PRIME};
 
     /// Positions of every key that are looked at before those that have failed are left behind.
     pub(super) const HEAD: u64 = 2;
@@ -142,21 +145,22 @@ mod avx2 {
         count
     }
 
-    /// The words at the positions that x has in m bits, shifted so that the bit is the lowest. m is below 2^32, so that the high
-    /// half of its product with x needs two multiplications.
+    /// The words at the positions that x has in m bits from `start` on, shifted so that the bit is the lowest. m is below 2^32, so
+    /// that the high half of its product with x needs two multiplications.
     ///
     /// # Safety
     ///
-    /// The words have m bits, at least one.
+    /// The words have m bits, at least one, from `start` on.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn bits(words: &[u64], m: __m256i, x: __m256i) -> __m256i {
+    unsafe fn bits(words: &[u64], start: __m256i, m: __m256i, x: __m256i) -> __m256i {
         let low = _mm256_srli_epi64::<32>(_mm256_mul_epu32(x, m));
         let product = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64::<32>(x), m), low);
-        let (index, bit) = (_mm256_srli_epi64::<38>(product), _mm256_srli_epi64::<32>(product));
+        let position = _mm256_add_epi64(_mm256_srli_epi64::<32>(product), start);
+        let (index, bit) = (_mm256_srli_epi64::<6>(position), position);
         let (one, two) = (_mm256_castsi256_si128(index), _mm256_extracti128_si256::<1>(index));
         // Four loads are faster than the instruction that gathers.
-        // SAFETY: a position is below m, and the words have m bits.
+        // SAFETY: the words have the bit at the position, as the caller has seen to.
         let word = |index: i64| unsafe { *words.get_unchecked(index as usize) } as i64;
         let loaded = _mm256_set_epi64x(
             word(_mm_extract_epi64::<1>(two)),
@@ -165,6 +169,23 @@ mod avx2 {
             word(_mm_cvtsi128_si64(one)),
         );
         _mm256_srlv_epi64(loaded, _mm256_and_si256(bit, all(63)))
+    }
+
+    /// As [`mix`](crate::hash::mix).
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn mix(x: __m256i) -> __m256i {
+        let x = multiply(_mm256_xor_si256(x, _mm256_srli_epi64::<30>(x)), 0xBF58_476D_1CE4_E5B9);
+        let x = multiply(_mm256_xor_si256(x, _mm256_srli_epi64::<27>(x)), 0x94D0_49BB_1331_11EB);
+        _mm256_xor_si256(x, _mm256_srli_epi64::<31>(x))
+    }
+
+    /// The first half of [`Digest::derive`] for the third word of triple hashing.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn third(h1: __m256i, h2: __m256i) -> __m256i {
+        let first = mix(_mm256_xor_si256(h1, all(THIRD_WORD.wrapping_mul(GOLDEN))));
+        mix(_mm256_xor_si256(first, mix(_mm256_add_epi64(h2, first))))
     }
 
     /// The lowest bits of the four, side by side.
@@ -203,16 +224,16 @@ mod avx2 {
 
     /// # Safety
     ///
-    /// The words have m bits, at least one, fewer than 2^32; there are as many answers as digests, at most N.
+    /// The words have m bits, at least one, or k slices of m, fewer than 2^32 in all; there are as many answers as digests, at most N.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn test_batch<const N: usize>(
+    pub(super) unsafe fn test_batch<const N: usize, const SLICED: bool>(
         words: &[u64],
         m: u64,
         k: u32,
         digests: &[Digest],
         answers: &mut [bool],
     ) {
-        let (m, golden) = (all(m), all(GOLDEN));
+        let (slice, m) = (all(if SLICED { m } else { 0 }), all(m));
         let mut padded = [Digest { h1: 0, h2: 0 }; 4];
         // With room for four more than there can be, since four are written at a time.
         let (mut passed, mut count) = ([[0_u8; 4]; N], 0);
@@ -222,9 +243,9 @@ mod avx2 {
         for (i, four) in fours.iter().chain((!rest.is_empty()).then_some(&padded)).enumerate() {
             let (x, y) = halves(four);
             // SAFETY: the caller has seen to it.
-            let first = unsafe { bits(words, m, x) };
+            let first = unsafe { bits(words, all(0), m, x) };
             // SAFETY: as above.
-            let second = unsafe { bits(words, m, _mm256_add_epi64(x, y)) };
+            let second = unsafe { bits(words, slice, m, _mm256_add_epi64(x, y)) };
             let ones = lowest(_mm256_and_si256(first, second));
             let numbers = PASSED[ones] + 0x0404_0404 * i as u32;
             // What fails is overwritten by the next that does not.
@@ -236,17 +257,21 @@ mod avx2 {
             let digest =
                 |i: usize| four.get(i).and_then(|i| digests.get(usize::from(*i))).copied().unwrap_or(padded[0]);
             let (x, y) = halves(&[digest(0), digest(1), digest(2), digest(3)]);
-            // After two positions: x + 2 y + GOLDEN, y + 3 GOLDEN and 3 GOLDEN.
-            let mut x = _mm256_add_epi64(_mm256_add_epi64(x, y), _mm256_add_epi64(y, golden));
-            let mut z = all(GOLDEN.wrapping_mul(HEAD + 1));
-            let mut y = _mm256_add_epi64(y, z);
-            let mut ones = all(1);
+            // After two positions x is h1 + 2 h2 + z, and y has grown by z twice.
+            let (mut z, growth) = if SLICED { (third(x, y), all(0)) } else { (all(GOLDEN), all(GOLDEN)) };
+            let mut x = _mm256_add_epi64(_mm256_add_epi64(x, y), _mm256_add_epi64(y, z));
+            let mut y = _mm256_add_epi64(_mm256_add_epi64(y, z), z);
+            z = _mm256_add_epi64(z, growth);
+            y = _mm256_add_epi64(y, growth);
+            z = _mm256_add_epi64(z, growth);
+            let (mut ones, mut start) = (all(1), _mm256_add_epi64(slice, slice));
             for _ in HEAD..k.into() {
                 // SAFETY: the caller has seen to it.
-                ones = _mm256_and_si256(ones, unsafe { bits(words, m, x) });
+                ones = _mm256_and_si256(ones, unsafe { bits(words, start, m, x) });
                 x = _mm256_add_epi64(x, y);
                 y = _mm256_add_epi64(y, z);
-                z = _mm256_add_epi64(z, golden);
+                z = _mm256_add_epi64(z, growth);
+                start = _mm256_add_epi64(start, slice);
             }
             let ones = lowest(ones);
             for (i, lane) in four.iter().zip([0, 2, 1, 3]) {
@@ -287,21 +312,29 @@ mod tests {
 
     #[test]
     fn batches_answer_as_single_tests_do() {
+        check::<false>();
+        check::<true>();
+    }
+
+    fn check<const SLICED: bool>() {
         let mut random = SplitMix::new(8);
         for m in [1_u64, 64, 1_000, 65_537] {
             for k in [3, 4, 7, 16, 30] {
-                let mut words: Vec<u64> = (0..m.div_ceil(64)).map(|_| random.next_u64() | random.next_u64()).collect();
+                let bits = if SLICED { m * u64::from(k) } else { m };
+                let mut words: Vec<u64> =
+                    (0..bits.div_ceil(64)).map(|_| random.next_u64() | random.next_u64()).collect();
                 for count in 0..=BATCH {
                     let keys: Vec<u64> = (0..count).map(|_| random.next_u64()).collect();
                     let digests = digest_batch(&Hashing::default(), &keys, |_| ());
                     let digests = &digests[..count];
                     for digest in digests.iter().filter(|digest| digest.h1 & 1 == 0) {
-                        flat::set(&mut words, m, k, *digest);
+                        flat::set::<SLICED>(&mut words, m, k, *digest);
                     }
                     let mut answers = vec![false; count];
-                    // SAFETY: the words have m bits; there are as many answers as digests, at most BATCH.
-                    let done = unsafe { test_batch::<BATCH>(&words, m, k, digests, &mut answers) };
-                    let expected: Vec<bool> = digests.iter().map(|digest| flat::test(&words, m, k, *digest)).collect();
+                    // SAFETY: the words have the bits; there are as many answers as digests, at most BATCH.
+                    let done = unsafe { test_batch::<BATCH, SLICED>(&words, m, k, digests, &mut answers) };
+                    let expected: Vec<bool> =
+                        digests.iter().map(|digest| flat::test::<SLICED>(&words, m, k, *digest)).collect();
                     assert!(!done || answers == expected, "m {m}, k {k}, {count} keys");
                     #[cfg(target_arch = "x86_64")]
                     assert_eq!(done, is_x86_feature_detected!("avx2"));

@@ -1,27 +1,28 @@
 //! The only place with `unsafe`: what the machine offers beyond safe Rust. Every block says why it is sound.
 #![allow(unsafe_code)]
 
-/// Calls a function with the constant that equals k, up to 16, or else with a loop's worth of them.
+/// Calls a function with the constant that equals k, up to 16, or else with a loop's worth of them; a further constant may
+/// follow the function's name.
 macro_rules! unrolled {
-    ($k:expr, $each:ident $(, $arg:expr)*) => {
+    ($k:expr, $each:ident $([$constant:ident])? $(, $arg:expr)*) => {
         match $k {
-            0 => $each::<0>($($arg),*),
-            1 => $each::<1>($($arg),*),
-            2 => $each::<2>($($arg),*),
-            3 => $each::<3>($($arg),*),
-            4 => $each::<4>($($arg),*),
-            5 => $each::<5>($($arg),*),
-            6 => $each::<6>($($arg),*),
-            7 => $each::<7>($($arg),*),
-            8 => $each::<8>($($arg),*),
-            9 => $each::<9>($($arg),*),
-            10 => $each::<10>($($arg),*),
-            11 => $each::<11>($($arg),*),
-            12 => $each::<12>($($arg),*),
-            13 => $each::<13>($($arg),*),
-            14 => $each::<14>($($arg),*),
-            15 => $each::<15>($($arg),*),
-            _ => $each::<16>($($arg),*),
+            0 => $each::<0 $(, $constant)?>($($arg),*),
+            1 => $each::<1 $(, $constant)?>($($arg),*),
+            2 => $each::<2 $(, $constant)?>($($arg),*),
+            3 => $each::<3 $(, $constant)?>($($arg),*),
+            4 => $each::<4 $(, $constant)?>($($arg),*),
+            5 => $each::<5 $(, $constant)?>($($arg),*),
+            6 => $each::<6 $(, $constant)?>($($arg),*),
+            7 => $each::<7 $(, $constant)?>($($arg),*),
+            8 => $each::<8 $(, $constant)?>($($arg),*),
+            9 => $each::<9 $(, $constant)?>($($arg),*),
+            10 => $each::<10 $(, $constant)?>($($arg),*),
+            11 => $each::<11 $(, $constant)?>($($arg),*),
+            12 => $each::<12 $(, $constant)?>($($arg),*),
+            13 => $each::<13 $(, $constant)?>($($arg),*),
+            14 => $each::<14 $(, $constant)?>($($arg),*),
+            15 => $each::<15 $(, $constant)?>($($arg),*),
+            _ => $each::<16 $(, $constant)?>($($arg),*),
         }
     };
 }
