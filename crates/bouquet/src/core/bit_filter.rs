@@ -194,15 +194,29 @@ pub(crate) fn test_each<L: Layout>(layout: &L, words: &[u64], digest: Digest) ->
 /// at each in the course of setting it, and a key that is there already writes nothing.
 #[inline]
 pub(crate) fn set_each<L: Layout>(layout: &L, words: &mut [u64], digest: Digest) -> bool {
-    if test_each(layout, words, digest) {
+    // As many as most filters have; they are kept because to make them anew, between writes, costs more than all the rest.
+    let (mut positions, mut count, mut all) = ([0; 16], 0, 1);
+    layout.all(digest, |position| {
+        all &= words.get((position / 64) as usize).map_or(0, |word| word >> (position % 64));
+        if let Some(place) = positions.get_mut(count) {
+            *place = position;
+        }
+        count += 1;
+        true
+    });
+    if all & 1 == 1 {
         return false;
     }
-    layout.all(digest, |position| {
+    let mut set = |position: u64| {
         if let Some(word) = words.get_mut((position / 64) as usize) {
             *word |= 1 << (position % 64);
         }
         true
-    });
+    };
+    match positions.get(..count) {
+        Some(positions) => positions.iter().all(|position| set(*position)),
+        None => layout.all(digest, set),
+    };
     true
 }
 

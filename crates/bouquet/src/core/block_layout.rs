@@ -81,6 +81,8 @@ pub struct Blocks<K> {
     shape: Shape,
     blocks: u64,
     hashes: u32,
+    /// The bits in every block of a key, and how many of the first blocks have one more: no key pays for the division.
+    share: (u32, u32),
     patterns: Arc<OnceLock<Vec<u64>>>,
     kind: PhantomData<K>,
 }
@@ -89,6 +91,16 @@ pub struct Blocks<K> {
 const LINE_BITS: u32 = 512;
 const LINE_WIDTH: u32 = LINE_BITS.trailing_zeros();
 const LINE_FIELDS: u32 = 64 / LINE_WIDTH;
+
+/// The fields of so many bits that a word has.
+const FIELDS: [u32; 64] = {
+    let (mut fields, mut width) = ([0; 64], 1);
+    while width < 64 {
+        fields[width] = 64 / width as u32;
+        width += 1;
+    }
+    fields
+};
 
 /// The most places in a line for which there is unrolled code: as many as two words of hash have, and two more.
 const LINE_HASHES: u32 = 16;
@@ -145,7 +157,7 @@ impl Fields {
 
     #[inline]
     fn new(digest: Digest, width: u32) -> Self {
-        Fields { digest, word: digest.h2, spare: None, left: 64 / width, width, stream: Self::MORE }
+        Fields { digest, word: digest.h2, spare: None, left: FIELDS[width as usize & 63], width, stream: Self::MORE }
     }
 
     #[inline]
@@ -170,7 +182,7 @@ impl Fields {
                 more.h1
             }
         };
-        self.left = 64 / self.width;
+        self.left = FIELDS[self.width as usize & 63];
     }
 }
 
@@ -211,8 +223,7 @@ impl<K: BlockKind> Blocks<K> {
     /// The positions per key in its j-th block: the first k mod g blocks get one more.
     #[inline]
     fn share(&self, j: u32) -> u32 {
-        let g = self.shape.blocks_per_key;
-        if g == 1 { self.hashes } else { self.hashes / g + u32::from(j < self.hashes % g) }
+        self.share.0 + u32::from(j < self.share.1)
     }
 
     /// The positions of pattern number `index`, `hashes` of them one behind the other.
@@ -294,7 +305,15 @@ impl<K: BlockKind> Layout for Blocks<K> {
             return Err(Error::parameter("hashes", least, hashes));
         }
         let blocks = bits.div_ceil(block);
-        Ok(Blocks { shape, blocks, hashes: hashes.min(MAX_HASHES), patterns: Arc::default(), kind: PhantomData })
+        let (hashes, g) = (hashes.min(MAX_HASHES), shape.blocks_per_key);
+        Ok(Blocks {
+            shape,
+            blocks,
+            hashes,
+            share: (hashes / g, hashes % g),
+            patterns: Arc::default(),
+            kind: PhantomData,
+        })
     }
 
     fn settings(&self, config: Config) -> Config {
