@@ -35,9 +35,12 @@ fn processor() -> String {
     field("/proc/cpuinfo", "model name")
 }
 
-/// The processor's name for a file: small letters, digits and hyphens.
+/// The processor's name for a file, and what the program was built for unless that is any processor: small letters, digits and
+/// hyphens.
 pub fn slug() -> String {
-    let name = processor();
+    let built_for = env!("BENCH_FLAGS").split_once("target-cpu=").map_or("", |(_, cpu)| cpu);
+    let built_for = built_for.split_whitespace().next().unwrap_or_default();
+    let name = format!("{} {built_for}", processor());
     let letters = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' });
     let words = letters.collect::<String>().split_whitespace().collect::<Vec<_>>().join("-");
     if words.is_empty() { std::env::consts::ARCH.into() } else { words }

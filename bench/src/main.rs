@@ -4,6 +4,7 @@
 //! cargo run --release -p bench -- [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--only NAME,..]
 //!                                 [--rounds N] [--out DIR]
 //! cargo run --release -p bench -- plot RECORD.. [--out DIR]
+//! cargo run --release -p bench -- report
 //! ```
 //!
 //! Every contender runs in every round, in an order that rotates, with the floor among them: one hash of the key and one
@@ -19,6 +20,7 @@ mod ours;
 mod peers;
 mod plot;
 mod record;
+mod report;
 mod run;
 
 use std::path::{Path, PathBuf};
@@ -29,6 +31,7 @@ use run::Options;
 const USAGE: &str = "\
 usage: bench [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--only NAME,..] [--rounds N] [--out DIR]
        bench plot RECORD.. [--out DIR]
+       bench report                    makes the tables of docs/performance.md anew from the records that they name
 
   --quick    10^5 and 10^6 keys and few rounds, in two minutes; leaves no record unless --out says where
   --n        numbers of keys
@@ -44,6 +47,7 @@ enum Command {
     Help,
     Run { options: Options, out: Option<PathBuf> },
     Plot { records: Vec<PathBuf>, out: PathBuf },
+    Report,
 }
 
 fn main() -> ExitCode {
@@ -82,15 +86,29 @@ fn execute(command: Command) -> Result<(), String> {
                 println!("{}", path.display());
             }
         }
+        Command::Report => {
+            let read = |path: &str| {
+                std::fs::read_to_string(repository().join(path)).map_err(|error| format!("{path}: {error}"))
+            };
+            let page = "docs/performance.md";
+            let text = report::rewrite(&read(page)?, read)?;
+            std::fs::write(repository().join(page), text).map_err(|error| format!("{page}: {error}"))?;
+        }
     }
     Ok(())
 }
 
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
 fn parse(arguments: &[String]) -> Result<Command, String> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
+    if arguments == ["report"] {
+        return Ok(Command::Report);
+    }
     let mut arguments = arguments.iter().map(String::as_str).peekable();
     if arguments.next_if_eq(&"plot").is_some() {
-        let (mut records, mut out) = (Vec::new(), repository.join("docs"));
+        let (mut records, mut out) = (Vec::new(), repository().join("docs"));
         while let Some(argument) = arguments.next() {
             match argument {
                 "--out" => out = arguments.next().ok_or("--out needs a directory")?.into(),
@@ -105,7 +123,7 @@ fn parse(arguments: &[String]) -> Result<Command, String> {
     let quick = rest.contains(&"--quick");
     rest.retain(|argument| *argument != "--quick");
     let (mut options, mut out) =
-        if quick { (Options::quick(), None) } else { (Options::default(), Some(repository.join("bench/record"))) };
+        if quick { (Options::quick(), None) } else { (Options::default(), Some(repository().join("bench/record"))) };
     let mut arguments = rest.into_iter();
     while let Some(option) = arguments.next() {
         if matches!(option, "--help" | "-h") {
