@@ -137,13 +137,13 @@ fn run(lab: &Lab) -> Result<Report> {
         ))
         .claim(
             Claim::holds(
-                "items left at n/c = 9 and 10, random order, Merge() that adds the counts",
+                "items left at n/c = 9 and 10, as means of 100 rounds, random order, Merge() that adds the counts",
                 "30 and 36",
                 values(&at_random),
                 both(&at_random),
             )
             .corrected(Claim::holds(
-                "items left at n/c = 9 and 10, random order, Merge() as printed",
+                "items left at n/c = 9 and 10, as means of 100 rounds, random order, Merge() as printed",
                 "30 and 36",
                 values(&as_printed),
                 both(&as_printed),
@@ -164,13 +164,17 @@ fn run(lab: &Lab) -> Result<Report> {
         .note(format!(
             "Merge() as printed gives the united component the n_r of the second one (line 6), not the sum. It then \
              seems to have room, takes in further components and has more than c items, so that more items match it: \
-             {:.0} instead of {:.0} stay at n/c = 10. The printed numbers fit this slip; the library adds the counts.",
+             {:.0} instead of {:.0} stay at n/c = 10. Taken for means of 100 rounds, the printed numbers fit this slip \
+             from n/c = 4 on. The library adds the counts, as the text says.",
             as_printed[8].value, at_random[8].value
         ))
         .note(format!(
             "The text says that the numbers are means of 100 rounds with different sets. Their scatter says otherwise: \
              such means would be ten times as near to their expectation. At n/c = 2 for instance 3 items are left of \
-             4, where the mean is {:.1}. Taken for one set each, both rows are as they should be.",
-            as_printed[0].value
+             4, where the mean is {:.1}. Taken for one set each, both rows are as they should be; the second then cannot \
+             tell whether Merge() was run as printed or with the sum (χ² = {:.1} and {:.1}).",
+            as_printed[0].value,
+            orders[0],
+            single_rounds(&second, &at_random)
         )))
 }
