@@ -1,9 +1,28 @@
 //! The experiments, one file each. A new one is a file and two lines here: its module and its place in the list.
 
+mod dbf;
+mod dbf_as_printed;
 mod gbf;
 mod papers;
 mod shared;
 
+mod dbf_fig1;
+mod dbf_fig10;
+mod dbf_fig11;
+mod dbf_fig12;
+mod dbf_fig13;
+mod dbf_fig14;
+mod dbf_fig15;
+mod dbf_fig16;
+mod dbf_fig2;
+mod dbf_fig3;
+mod dbf_fig4;
+mod dbf_fig5;
+mod dbf_fig6;
+mod dbf_fig7;
+mod dbf_fig8;
+mod dbf_fig9;
+mod dbf_table1;
 mod gbf_attack;
 mod gbf_fig10;
 mod gbf_fig11;
@@ -67,6 +86,23 @@ pub(crate) const ALL: &[Experiment] = &[
     gbf_fig13::EXPERIMENT,
     gbf_fig14::EXPERIMENT,
     gbf_attack::EXPERIMENT,
+    dbf_fig1::EXPERIMENT,
+    dbf_fig2::EXPERIMENT,
+    dbf_fig3::EXPERIMENT,
+    dbf_fig4::EXPERIMENT,
+    dbf_fig5::EXPERIMENT,
+    dbf_table1::EXPERIMENT,
+    dbf_fig6::EXPERIMENT,
+    dbf_fig7::EXPERIMENT,
+    dbf_fig8::EXPERIMENT,
+    dbf_fig9::EXPERIMENT,
+    dbf_fig10::EXPERIMENT,
+    dbf_fig11::EXPERIMENT,
+    dbf_fig12::EXPERIMENT,
+    dbf_fig13::EXPERIMENT,
+    dbf_fig14::EXPERIMENT,
+    dbf_fig15::EXPERIMENT,
+    dbf_fig16::EXPERIMENT,
     survey003_eq3::EXPERIMENT,
     survey003_eq4::EXPERIMENT,
     survey003_eq5::EXPERIMENT,

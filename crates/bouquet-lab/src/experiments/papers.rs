@@ -17,6 +17,10 @@ pub(super) const BRODER: Paper =
 pub(super) const LAUFER: Paper =
     Paper { title: "Generalized Bloom Filters", authors: "Laufer, Velloso, Duarte", year: 2005 };
 
+/// `dbf-..`.
+pub(super) const GUO: Paper =
+    Paper { title: "The Dynamic Bloom Filters", authors: "Guo, Wu, Chen, Yuan, Luo", year: 2010 };
+
 /// `survey003-..`.
 pub(super) const LUO: Paper = Paper {
     title: "Optimizing Bloom Filter: Challenges, Solutions, and Comparisons",

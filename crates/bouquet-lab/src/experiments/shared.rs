@@ -17,14 +17,20 @@ pub(super) fn false_positives<L: Layout>(filter: &BitFilter<L>, random: &mut Spl
     (answers.iter().filter(|&&yes| yes).count() as u64, queries)
 }
 
-/// The measured rate of standard filters of m bits with n keys and k independent functions, which is what theory
-/// assumes. The default family differs from them in filters of a few dozen bits.
+/// A standard filter of m bits with n keys and k independent functions, which is what theory assumes. The default family
+/// differs from them in filters of a few dozen bits.
+pub(super) fn standard(random: &mut SplitMix, (m, n, k): (u64, u64, u32)) -> Result<Bloom> {
+    let config = Config::new(KIND.facts()).hashed(Hashing::seeded(random.next_u64()));
+    let config = config.with("bits", Setting::Count(m))?.with("hashes", Setting::Count(k.into()))?;
+    let mut filter = Bloom::from_config(&config.set("family", Family::Independent.name())?)?;
+    filter.insert_batch(&keys(random, n));
+    Ok(filter)
+}
+
+/// The measured rate of such filters.
 pub(super) fn standard_rate(lab: &Lab, (m, n, k): (u64, u64, u32), rounds: u64, queries: u64) -> Result<Mean> {
     let rounds = lab.try_play(&format!("standard {m} {n} {k}"), rounds, |random| {
-        let config = Config::new(KIND.facts()).hashed(Hashing::seeded(random.next_u64()));
-        let config = config.with("bits", Setting::Count(m))?.with("hashes", Setting::Count(k.into()))?;
-        let mut filter = Bloom::from_config(&config.set("family", Family::Independent.name())?)?;
-        filter.insert_batch(&keys(random, n));
+        let filter = standard(random, (m, n, k))?;
         Ok(false_positives(&filter, random, queries))
     })?;
     Ok(Mean::of_shares(&rounds))

@@ -1,12 +1,12 @@
 use bouquet::theory::standard::{
-    best_hashes, expected_rate, for_bits, for_rate, limit_rate, optimal_bits_per_key, optimal_rate,
+    best_hashes, expected_rate, for_bits, for_rate, limit_rate, optimal_bits_per_key, optimal_rate, zeros,
 };
 
 use super::papers::TARKOMA;
-use super::shared::standard_rate;
+use super::shared::{standard, standard_rate};
 use crate::number::raised;
 use crate::plot::even_log;
-use crate::{Axis, Claim, Experiment, Lab, Plot, Report, Result};
+use crate::{Axis, Claim, Experiment, Lab, Mean, Plot, Report, Result};
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
     id: "survey000-fig3",
@@ -15,6 +15,15 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
     title: "false-positive probability over the number of elements, at the best k",
     run,
 };
+
+/// The share of bits that are still zero: (1-1/m)^(kn) and measured.
+fn zero_bits(lab: &Lab, n: u64, k: u32) -> Result<(f64, Mean)> {
+    const M: u64 = 1_000;
+    let shares = lab.try_play(&format!("zeros {n} {k}"), lab.rounds(10_000, 300), |random| {
+        Ok((M - standard(random, (M, n, k))?.bits().count_ones()) as f64 / M as f64)
+    })?;
+    Ok((zeros(M, n, k), Mean::of(&shares)))
+}
 
 fn run(lab: &Lab) -> Result<Report> {
     let mut plot = Plot::new(
@@ -45,6 +54,10 @@ fn run(lab: &Lab) -> Result<Report> {
     let sized = for_rate(1_000_000, 0.01)?.bits as f64 / 1e6;
     Ok(Report::new()
         .plot(plot)
+        .claim(Claim::curve(
+            "eq. (1) to (4): bits still zero after one function, k functions and n elements, m = 1000",
+            [zero_bits(lab, 1, 1)?, zero_bits(lab, 1, 7)?, zero_bits(lab, 100, 7)?],
+        ))
         .claim(Claim::curve("eq. (5) with its finite-size correction, best whole k", pairs))
         .claim(Claim::printed("eq. (6): k_opt n/m, ln 2 ≈ 9/13", "0.69", 9.0 / 13.0))
         .claim(Claim::printed("eq. (7): (1/2)^(ln 2)", "0.6185", optimal_rate(1.0)))
@@ -73,6 +86,11 @@ fn run(lab: &Lab) -> Result<Report> {
             -0.01f64.ln() / 2f64.ln().powi(2),
             0.002,
             sized,
+        ))
+        .claim(Claim::printed(
+            "bits of a Bloom filter over the least possible: log₂ e",
+            "1.44",
+            optimal_bits_per_key(0.01) / 100f64.log2(),
         ))
         .claim(Claim::printed("m grows linearly with -ln p: from 10⁻³ to 10⁻⁶", "2.0", slope))
         .note(

@@ -21,6 +21,8 @@ const MARK: i32 = 4 * SCALE;
 const SAMPLE: i32 = 34 * SCALE;
 /// The mean width of a letter, in parts of its height.
 const LETTER: f64 = 0.52;
+/// The same in a title, which has fewer signs and figures than a legend.
+const TITLE_LETTER: f64 = 0.42;
 /// Bars shorter than this hide behind their mark.
 const SHORTEST_BAR: i32 = MARK;
 
@@ -57,7 +59,8 @@ pub(super) fn svg(title: &str, plots: &[Plot]) -> Result<String> {
     let draw = |text: &mut String| -> Drawn<()> {
         let root = SVGBackend::with_string(text, (width as u32, height as u32)).into_drawing_area();
         root.fill(&WHITE)?;
-        root.draw(&Text::new(title.to_string(), (width / 2, MARGIN / 2 + LINE_HEIGHT / 2), centred(TITLE)))?;
+        let size = title_size(title, width);
+        root.draw(&Text::new(title.to_string(), (width / 2, MARGIN / 2 + LINE_HEIGHT / 2), centred(size)))?;
         let (_, below) = root.split_vertically(top);
         for ((area, plot), head_of) in below.split_evenly((1, plots.len().max(1))).iter().zip(plots).zip(&heads) {
             let (above, chart) = area.split_vertically(head);
@@ -72,6 +75,12 @@ pub(super) fn svg(title: &str, plots: &[Plot]) -> Result<String> {
     let whole = format!("width=\"{width}\" height=\"{height}\"");
     let half = format!("width=\"{}\" height=\"{}\"", width / SCALE, height / SCALE);
     Ok(text.replacen(&whole, &half, 1))
+}
+
+/// A long title is written smaller, so that it fits.
+fn title_size(title: &str, width: i32) -> i32 {
+    let letters = title.chars().count().max(1) as f64;
+    TITLE.min((f64::from(width - 2 * MARGIN) / (letters * TITLE_LETTER)) as i32)
 }
 
 /// What stands above a chart: its title and its legend, in rows that fit.
@@ -184,7 +193,8 @@ impl ValueFormatter<f64> for Scale {
 fn draw_chart(area: &Area<'_>, plot: &Plot) -> Drawn<()> {
     let points = || plot.series.iter().flat_map(|series| &series.points);
     let x_span = plot.x.span(points().map(|point| point.x));
-    let y_span = plot.y.span(points().map(|point| point.y));
+    // Bars may end below the chart, which often begins at zero, but not above it.
+    let y_span = plot.y.span(points().flat_map(|point| [point.y, point.y + 2.0 * point.error]));
     let (x_marks, y_marks) = (plot.x.marks(x_span), plot.y.marks(y_span));
     let widest = y_marks.iter().map(|(_, name)| name.chars().count()).max().unwrap_or(0) as f64;
     let mut chart = ChartBuilder::on(area)
