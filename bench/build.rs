@@ -10,4 +10,23 @@ fn main() {
     println!("cargo::rustc-env=BENCH_FLAGS={}", variable("CARGO_ENCODED_RUSTFLAGS").replace('\x1f', " "));
     println!("cargo::rustc-env=BENCH_OPT={}", variable("OPT_LEVEL"));
     println!("cargo::rerun-if-changed=build.rs");
+    #[cfg(feature = "boost")]
+    boost_bloom(&variable("CARGO_ENCODED_RUSTFLAGS"));
+}
+
+/// Compiles the peer in C++ for the same processors as the rest.
+#[cfg(feature = "boost")]
+fn boost_bloom(flags: &str) {
+    let source = "src/peers/boost_bloom.cpp";
+    let mut build = cc::Build::new();
+    build.cpp(true).std("c++17").opt_level(3).file(source);
+    if let Some(directory) = std::env::var_os("BOOST_INCLUDE") {
+        build.include(directory);
+    }
+    if flags.contains("target-cpu=native") {
+        build.flag("-march=native");
+    }
+    build.compile("boost_bloom");
+    println!("cargo::rerun-if-changed={source}");
+    println!("cargo::rerun-if-env-changed=BOOST_INCLUDE");
 }

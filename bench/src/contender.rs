@@ -26,6 +26,11 @@ pub trait Contender<K: BenchKey>: Sized + Sync {
         keys.iter().for_each(|key| self.insert(key));
     }
 
+    /// How many of the keys it contains, asked one by one.
+    fn count(&self, keys: &[K]) -> usize {
+        keys.iter().map(|key| usize::from(self.contains(key))).sum()
+    }
+
     /// Whether it has batch forms.
     const BATCH: bool = false;
 

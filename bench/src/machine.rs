@@ -27,6 +27,9 @@ pub fn describe(contenders: &[String]) -> String {
     line("RUSTFLAGS", env!("BENCH_FLAGS").into());
     line("target features", env!("BENCH_FEATURES").into());
     line("versions", versions(contenders));
+    if cfg!(feature = "boost") {
+        line("Boost", boost_version());
+    }
     text
 }
 
@@ -67,6 +70,14 @@ fn caches() -> String {
     (0..8).map_while(index).collect::<Vec<_>>().join(", ")
 }
 
+/// The version of Boost, from its headers.
+fn boost_version() -> String {
+    let directory = option_env!("BOOST_INCLUDE").unwrap_or("/usr/include");
+    let header = read(&format!("{directory}/boost/version.hpp"));
+    let (_, after) = header.split_once("#define BOOST_LIB_VERSION \"").unwrap_or_default();
+    after.split('"').next().unwrap_or_default().replace('_', ".")
+}
+
 /// The versions of the contenders' crates: the first words of their names.
 fn versions(contenders: &[String]) -> String {
     let mut crates: Vec<&str> = contenders.iter().filter_map(|name| name.split(' ').next()).collect();
@@ -88,7 +99,8 @@ mod tests {
     fn every_contender_but_the_floor_has_a_version() {
         let names: Vec<String> = contenders::<u64>().into_iter().map(|entry| entry.name).collect();
         let versions = versions(&names);
-        for name in names.iter().filter(|name| *name != crate::floor::NAME) {
+        // Boost is no crate.
+        for name in names.iter().filter(|name| *name != crate::floor::NAME && !name.starts_with("boost-")) {
             let of = name.split(' ').next().unwrap();
             assert!(versions.contains(&format!("{of} ")), "{of} is not in {versions}");
         }

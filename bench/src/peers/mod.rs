@@ -4,6 +4,8 @@
 //! it is serialised with `postcard`.
 
 mod bloomfilter;
+#[cfg(feature = "boost")]
+mod boost_bloom;
 mod cuckoofilter;
 mod datasketches;
 mod fastbloom;
@@ -21,6 +23,10 @@ use crate::measure::Entry;
 pub fn all<K: BenchKey>() -> Vec<Entry<K>> {
     vec![
         Entry::of::<sbbf_rs_safe::SplitBlock>(),
+        #[cfg(feature = "boost")]
+        Entry::of::<boost_bloom::Boost<false>>(),
+        #[cfg(feature = "boost")]
+        Entry::of::<boost_bloom::Boost<true>>(),
         Entry::of::<parquet::SplitBlock>(),
         Entry::of::<fastbloom::Folded>(),
         Entry::of::<fastbloom::Default>(),
