@@ -156,7 +156,7 @@ impl CountingStore for TernaryCells {
             "bits = 2 m, or 1.6 m packed",
         ],
         choose_another: "keys come more than once: counting; every removal must succeed: ml-ccbf.",
-        errors: &[ErrorClass::FalsePositive, ErrorClass::Unknown],
+        errors: &[ErrorClass::FalsePositive, ErrorClass::Undeletable],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, COUNTERS, common::HASHES, LEVEL, PACKED],
     };
