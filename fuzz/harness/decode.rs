@@ -128,6 +128,15 @@ fn ask_all(filter: &Filter, keys: &[Vec<u8>]) {
         let listing = list.list();
         assert!(listing.entries.len() as u64 <= filter.stats().bits, "more entries than bits");
     }
+    if let Ok(top) = filter.top() {
+        let names: Vec<_> = top.top().into_iter().map(|frequent| frequent.key).collect();
+        assert!(names.iter().collect::<std::collections::BTreeSet<_>>().len() == names.len(), "a key is named twice");
+    }
+    if let Ok(decode) = filter.decode() {
+        let refs: Vec<_> = keys.iter().map(Vec::as_slice).collect();
+        let decoding = decode.decode(&refs).expect("keys that fit in memory");
+        assert_eq!(decoding.counts.len(), keys.len());
+    }
     if let Ok(compress) = filter.compress() {
         assert!(compress.entropy_bits() >= 0.0);
     }

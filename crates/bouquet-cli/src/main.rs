@@ -27,6 +27,7 @@ Examples:
   bouquet patch old.bf day.patch -o old.bf            bring a copy up to date with it
   bouquet info words.bf                               size, fill, expected rate
   bouquet top 10 counts.bf candidates.txt             the ten most frequent of the candidates
+  bouquet decode braids.bf flows.txt                  exact counts, once all keys are known
   bouquet compare --can remove --items 1e6            kinds side by side: size, errors, speed
   bouquet kinds --can remove                          kinds whose keys can be removed
   bouquet explain KIND                                the idea, the formulas, the parameters

@@ -468,6 +468,82 @@ pub trait List {
     fn list(&self) -> Listing;
 }
 
+/// A key that a structure keeps by name, and how often it came.
+///
+/// ```
+/// use bouquet::{capability::{Frequent, Multiplicity, Top}, counting::count_min::{CountMin, KIND}, kind::Config};
+/// let mut sketch = CountMin::from_config(&Config::new(KIND.facts()).set("top", "1")?)?;
+/// sketch.add("lily", 3)?;
+/// sketch.add("rose", 8)?;
+/// let most = Frequent { key: b"rose".to_vec(), count: Multiplicity { count: 8, at_least: false } };
+/// assert_eq!(Top::top(&sketch), [most]);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frequent {
+    /// The key.
+    pub key: Vec<u8>,
+    /// How often it came.
+    pub count: Multiplicity,
+}
+
+/// Which keys came most often?
+///
+/// A structure that tells keeps the names of a few keys: of as many as it was made for, or of those above a threshold.
+///
+/// Law: every key was inserted and is named once, the most frequent first; a count is at least the number of insertions less
+/// removals, unless the kind declares under-counts.
+///
+/// ```
+/// use bouquet::{capability::Top, counting::conservative_update::{ConservativeUpdate, KIND}, kind::Config};
+/// let mut filter = ConservativeUpdate::from_config(&Config::new(KIND.facts()).set("threshold", "5")?)?;
+/// for (key, bytes) in [("rose", 8), ("lily", 3), ("iris", 9)] {
+///     filter.add(key, bytes);
+/// }
+/// let names: Vec<_> = Top::top(&filter).into_iter().map(|flow| flow.key).collect();
+/// assert_eq!(names, [b"iris", b"rose"]);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub trait Top {
+    /// The keys that are kept by name, the most frequent first.
+    fn top(&self) -> Vec<Frequent>;
+}
+
+/// What could be decoded of the keys that were asked for.
+///
+/// ```
+/// use bouquet::{capability::{Decode, Decoding}, counting::counter_braids::CounterBraids};
+/// let mut braids = CounterBraids::with_flows(100)?;
+/// braids.insert_times("rose", 1_000)?;
+/// let decoding = Decode::decode(&braids, &[b"rose"])?;
+/// assert_eq!(decoding, Decoding { counts: vec![1_000..=1_000], consistent: true });
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoding {
+    /// For each key the least and the largest number of insertions that fit what is stored.
+    pub counts: Vec<std::ops::RangeInclusive<u64>>,
+    /// Whether the keys can be all that were inserted; if not, the counts mean nothing.
+    pub consistent: bool,
+}
+
+/// How often was each key inserted, once all of them are known?
+///
+/// Law: with all keys that were inserted the decoding is consistent, and the number of insertions of each is within its
+/// bounds.
+///
+/// ```
+/// use bouquet::{capability::Decode, counting::counter_braids::CounterBraids};
+/// let mut braids = CounterBraids::with_flows(100)?;
+/// braids.insert("rose")?;
+/// assert!(!Decode::decode(&braids, &[b"lily"])?.consistent, "somebody else came");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub trait Decode {
+    /// The counts of these keys, which must be all that were inserted; others among them do no harm.
+    fn decode(&self, keys: &[&[u8]]) -> Result<Decoding>;
+}
+
 /// Let time pass.
 ///
 /// Law: `advance(a)` and then `advance(b)` is `advance(a + b)`.

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::capability::{
-    Advance, Classify, Compress, Contains, Count, Dataset, Estimate, Get, Grow, Insert, List, Overlap, Remove,
+    Advance, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert, List, Overlap, Remove,
+    Top,
 };
 use crate::codec::{self, Decoder, Header, Source};
 use crate::error::{Error, Result};
@@ -370,6 +371,37 @@ impl Filter {
         Ok(self.verb(Verb::List, self.kind.verbs.list)?(&*self.value))
     }
 
+    /// The names of frequent keys.
+    ///
+    /// ```
+    /// use bouquet::{Filter, capability::Item, kind::Config, registry};
+    /// let config = Config::new(registry::find("count-min")?.facts()).set("top", "3")?;
+    /// let mut sketch = Filter::new(&config)?;
+    /// for key in ["rose", "lily", "rose"] {
+    ///     sketch.insert()?.insert(Item::from(key.as_bytes()))?;
+    /// }
+    /// let top = sketch.top()?.top();
+    /// assert_eq!((top.len(), top[0].key.as_slice(), top[0].count.count), (2, b"rose".as_slice(), 2));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn top(&self) -> Result<&dyn Top> {
+        Ok(self.verb(Verb::Top, self.kind.verbs.top)?(&*self.value))
+    }
+
+    /// Counts that are decoded once all keys are known.
+    ///
+    /// ```
+    /// use bouquet::{Filter, counting::counter_braids::CounterBraids};
+    /// let mut braids = CounterBraids::with_flows(100)?;
+    /// braids.insert_times("rose", 1_000)?;
+    /// let decoding = Filter::from_structure(braids)?.decode()?.decode(&[b"rose"])?;
+    /// assert_eq!((decoding.consistent, &decoding.counts[..]), (true, &[1_000..=1_000][..]));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn decode(&self) -> Result<&dyn Decode> {
+        Ok(self.verb(Verb::Decode, self.kind.verbs.decode)?(&*self.value))
+    }
+
     /// The passing of time.
     ///
     /// ```
@@ -645,10 +677,10 @@ impl Filter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn from_bytes_with(bytes: &[u8], options: &OpenOptions) -> Result<Self> {
-        Self::decode(Source::Bytes(bytes), options)
+        Self::read(Source::Bytes(bytes), options)
     }
 
-    fn decode(source: Source<'_>, options: &OpenOptions) -> Result<Self> {
+    fn read(source: Source<'_>, options: &OpenOptions) -> Result<Self> {
         Self::decode_frame(source, &Header::read(source.bytes())?, options)
     }
 
@@ -716,7 +748,7 @@ impl Filter {
     pub fn open_mapped(path: &Path, options: &OpenOptions) -> Result<Self> {
         let file = File::open(path).map_err(|source| io_error(path, source))?;
         let map = crate::simd::map_file(&file).map_err(|source| io_error(path, source))?;
-        Self::decode(Source::Map(&Arc::new(map)), options)
+        Self::read(Source::Map(&Arc::new(map)), options)
     }
 
     /// Writes the frame to a file: beside it first, then synced and renamed, so that an interrupted write leaves the

@@ -14,8 +14,8 @@
 use std::any::Any;
 
 use crate::capability::{
-    Advance, BuildFrom, Cardinality, Classify, Compress, Contains, Count, Dataset, Estimate, Get, Grow, Insert,
-    Intersect, List, Merge, NoteType, Overlap, Remove,
+    Advance, BuildFrom, Cardinality, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert,
+    Intersect, List, Merge, NoteType, Overlap, Remove, Top,
 };
 use crate::codec::{Decoder, Encoder};
 use crate::error::Result;
@@ -357,6 +357,8 @@ verbs! {
     get, Get, "get", fn(&dyn Any) -> &dyn Get;
     classify, Classify, "classify", fn(&dyn Any) -> &dyn Classify;
     list, List, "list", fn(&dyn Any) -> &dyn List;
+    top, Top, "top", fn(&dyn Any) -> &dyn Top;
+    decode, Decode, "decode", fn(&dyn Any) -> &dyn Decode;
     advance, Advance, "advance", fn(&mut dyn Any) -> &mut dyn Advance;
     grow, Grow, "grow", fn(&mut dyn Any) -> &mut dyn Grow;
     merge, Merge, "merge", fn(&mut dyn Any, &dyn Any) -> Result<()>;
@@ -521,6 +523,8 @@ register! {
     get, Get, |value| own::<T>(value);
     classify, Classify, |value| own::<T>(value);
     list, List, |value| own::<T>(value);
+    top, Top, |value| own::<T>(value);
+    decode, Decode, |value| own::<T>(value);
     advance, Advance, |value| own_mut::<T>(value);
     grow, Grow, |value| own_mut::<T>(value);
     merge, Merge, |value, other| own_mut::<T>(value).merge(own::<T>(other));

@@ -9,6 +9,7 @@ mod combine;
 mod compare;
 mod compress;
 mod count;
+mod decode;
 mod delta;
 mod estimate;
 mod explain;
@@ -40,6 +41,7 @@ pub enum Command {
     Add(add::Add),
     Remove(remove::Remove),
     Count(count::Count),
+    Decode(decode::Decode),
     Top(top::Top),
     Get(get::Get),
     Classify(classify::Classify),
@@ -71,6 +73,7 @@ impl Command {
             Command::Add(command) => command.run(),
             Command::Remove(command) => command.run(),
             Command::Count(command) => command.run(),
+            Command::Decode(command) => command.run(),
             Command::Top(command) => command.run(),
             Command::Get(command) => command.run(),
             Command::Classify(command) => command.run(),

@@ -12,8 +12,8 @@ use crate::output::{Coding, save};
 
 /// Remove the keys of files or of standard input from a filter, in place
 ///
-/// Keys that are certainly not in the filter are left out, and their number is told; exit code 1 when none was
-/// removed. On any other error nothing is changed. Remove only what was inserted: an absent key that seems present
+/// Keys that are certainly not in the filter are left out, and so are those that a kind cannot remove because it does not know
+/// which bits are theirs; the number of both is told. Exit code 1 when none was removed. On any other error nothing is changed. Remove only what was inserted: an absent key that seems present
 /// cannot be told from a present one, and removing it may make other keys vanish.
 #[derive(Args)]
 pub struct Remove {
@@ -33,13 +33,14 @@ impl Remove {
         let mut filter = self.opening.open_to_change(&self.filter)?;
         let note = filter.kind().facts().note;
         let remove = filter.remove()?;
-        let (mut removed, mut missing) = (0u64, 0u64);
+        let (mut removed, mut missing, mut stuck) = (0u64, 0u64, 0u64);
         let mut reader = self.input.read("removing");
         while let Some(batch) = reader.next_batch()? {
             for (index, item) in batch.items(note)?.into_iter().enumerate() {
                 match remove.remove(item) {
                     Ok(()) => removed += 1,
                     Err(Error::NotPresent) => missing += 1,
+                    Err(Error::Ambiguous { .. }) => stuck += 1,
                     Err(error) => return Err(batch.refuse(index, error)),
                 }
             }
@@ -48,8 +49,12 @@ impl Remove {
         if removed > 0 {
             save(&filter, &self.filter, Coding::Usual)?;
         }
+        let all = removed + missing + stuck;
         if missing > 0 {
-            say(&format!("{missing} of {} keys were not in the filter", removed + missing));
+            say(&format!("{missing} of {all} keys were not in the filter"));
+        }
+        if stuck > 0 {
+            say(&format!("{stuck} of {all} keys are in the filter and cannot be removed from it"));
         }
         Ok(Found::when(removed > 0))
     }

@@ -16,8 +16,9 @@ use crate::output::Output;
 
 /// Print the N keys that are in a filter most often, each with a TAB and its count, the most frequent first
 ///
-/// A filter whose kind can list its keys (`bouquet kinds --can list`) needs nothing else. Any other that counts is asked for
-/// candidates, the keys of files or of standard input, in which duplicates do no harm: the counts are the filter's. They are as
+/// A filter that keeps the names of its frequent keys (`bouquet kinds --can top`; it must have been told to when it was made), or
+/// whose kind can list its keys (`bouquet kinds --can list`), needs nothing else. Any other that counts is asked for candidates,
+/// the keys of files or of standard input, in which duplicates do no harm: the counts are the filter's. They are as
 /// wrong as the kind's counts may be; a number followed by `+` is where a counter has reached its end. Keys of equal count are
 /// in the order of their bytes. Exit code 1 when no key is in the filter.
 #[derive(Args)]
@@ -87,7 +88,12 @@ impl Top {
         let filter = self.opening.open(&self.filter)?;
         let mut leaders = Leaders::new(self.number);
         let mut incomplete = None;
-        if listed && filter.kind().can(Verb::List) {
+        let named = if listed && filter.kind().can(Verb::Top) { filter.top()?.top() } else { Vec::new() };
+        if !named.is_empty() {
+            named
+                .iter()
+                .for_each(|frequent| leaders.take(&frequent.key, frequent.count.count, frequent.count.at_least));
+        } else if listed && filter.kind().can(Verb::List) {
             incomplete = list(&filter, &mut leaders)?;
         } else {
             refuse_stdin_twice(&self.filter, &self.input)?;

@@ -77,13 +77,15 @@ fn wrong_arguments_are_one_line_too() {
 }
 
 /// Every way to open a filter named `f`; `keys` holds keys.
-const OPENING: [&[&str]; 18] = [
+const OPENING: [&[&str]; 20] = [
     &["query", "f", "keys"],
     &["query", "-q", "f", "keys"],
     &["query", "--mapped", "f", "keys"],
     &["add", "f", "keys"],
     &["remove", "f", "keys"],
     &["count", "f", "keys"],
+    &["decode", "f", "keys"],
+    &["top", "3", "f", "keys"],
     &["get", "f", "keys"],
     &["classify", "f", "keys"],
     &["list", "f"],

@@ -230,7 +230,7 @@ fn kinds_are_listed_chosen_and_explained() {
         }
     }
     let verbs = ["contains", "insert", "remove", "count", "get", "classify", "list", "advance", "grow", "merge"];
-    for verb in verbs.into_iter().chain(["intersect", "cardinality", "compress", "build_from"]) {
+    for verb in verbs.into_iter().chain(["top", "decode", "intersect", "cardinality", "compress", "build_from"]) {
         let able: Vec<_> = all.iter().filter(|kind| kind["can"].as_array().unwrap().contains(&verb.into())).collect();
         assert_eq!(kinds_that_can(verb).iter().collect::<Vec<_>>(), able, "{verb}");
     }
@@ -283,7 +283,7 @@ fn help_tells_what_files_and_standard_input_mean() {
         .map(|line| line.split_whitespace().next().unwrap().to_owned())
         .filter(|command| command != "help")
         .collect();
-    assert_eq!(commands.len(), 25, "{commands:?}");
+    assert_eq!(commands.len(), 26, "{commands:?}");
     for command in &commands {
         let help = place.run(&[command, "--help"]).found().text();
         if help.contains("[FILE]...") {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use bouquet::hash::SplitMix;
 
-use crate::place::{Place, kinds_that_can};
+use crate::place::{Place, kinds_that_can, names_that_can};
 
 /// Keys as unequal as words in a text, and how often each occurs.
 fn stream(keys: u64, len: usize) -> (String, BTreeMap<String, u64>) {
@@ -49,4 +49,55 @@ fn counts_of_a_stream_are_within_the_error_that_was_asked_for() {
         assert!(wide as f64 <= delta * truth.len() as f64, "{id}: {wide} of {}", truth.len());
     }
     assert!(kinds >= 2, "sketches with an error to ask for");
+}
+
+#[test]
+fn the_most_frequent_keys_of_a_stream_are_named_by_a_filter_that_keeps_them() {
+    let (text, truth) = stream(20_000, 200_000);
+    let place = Place::new();
+    place.file("stream", &text);
+    let mut ranked: Vec<(u64, &String)> = truth.iter().map(|(key, count)| (*count, key)).collect();
+    ranked.sort_unstable_by(|a, b| b.cmp(a));
+    // The twentieth key has 1 % of all, the twenty-first a little less: the error asked for is far below that.
+    let expected: Vec<&str> = ranked[..5].iter().map(|(_, key)| key.as_str()).collect();
+    for kind in names_that_can("top") {
+        let told = match kind.as_str() {
+            "count-min" => "top=50",
+            _ => "threshold=500",
+        };
+        place.run(&["build", "--kind", &kind, "--set", "eps=0.0005", "--set", told, "stream", "-o", &kind]).found();
+        let lines = place.run(&["top", "5", &kind]).found().lines();
+        let names: Vec<&str> = lines.iter().map(|line| line.split_once('\t').unwrap().0).collect();
+        assert_eq!(names, expected, "{kind}");
+        for line in &lines {
+            let (key, count) = line.split_once('\t').unwrap();
+            let (count, truth) = (count.parse::<u64>().unwrap(), truth[key]);
+            assert!(truth <= count && count <= truth + 100, "{kind}: {line}, not {truth}");
+        }
+    }
+}
+
+#[test]
+fn counts_are_decoded_exactly_once_all_keys_are_known() {
+    let (text, truth) = stream(5_000, 60_000);
+    let place = Place::new();
+    place.file("stream", &text);
+    let distinct: String = truth.keys().map(|key| format!("{key}\n")).collect();
+    place.file("distinct", &distinct);
+    for kind in names_that_can("decode") {
+        let items = format!("items={}", truth.len());
+        place.run(&["build", "--kind", &kind, "--set", &items, "stream", "-o", "f"]).found();
+        let lines = place.run(&["decode", "f", "distinct"]).found().lines();
+        let expected: Vec<String> = truth.iter().map(|(key, count)| format!("{key}\t{count}")).collect();
+        assert_eq!(lines, expected, "{kind}");
+        // Twice the same, and keys that never came among them.
+        let more = place.run_with(&["decode", "f", "distinct", "-"], format!("thistle\n{distinct}")).found().lines();
+        assert_eq!(more[..expected.len()], expected, "{kind}");
+        assert_eq!(more[expected.len()..], ["thistle\t0"], "{kind}");
+        let few = place.run_with(&["decode", "f"], "flow-0\nflow-1\n");
+        assert_eq!(few.text(), "");
+        few.fails(&["not all that were inserted"]);
+    }
+    place.filter("plain", 10);
+    place.run_with(&["decode", "plain"], "rose\n").fails(&["cannot decode; kinds that can: counter-braids"]);
 }

@@ -173,6 +173,25 @@ fn a_bad_note_is_refused_with_its_place_and_nothing_changes() {
 }
 
 #[test]
+fn keys_that_cannot_be_removed_stay_and_are_told_and_the_others_go() {
+    let place = Place::new();
+    let lines = |keys: std::ops::Range<u32>| keys.map(|key| format!("key-{key}\n")).collect::<String>();
+    // Crowded: many keys have met in every region that one of theirs is in.
+    let shape = ["--set", "bits=1200", "--set", "regions=200", "--set", "hashes=3"];
+    place.run_with(&[&["build", "--kind", "deletable", "-o", "f"], &shape[..]].concat(), lines(0..100)).found();
+    let run = place.run_with(&["remove", "f"], lines(0..100));
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let told = run.err.trim().strip_prefix("bouquet: ").and_then(|line| line.split_once(' ')).unwrap();
+    let stuck: u32 = told.0.parse().unwrap();
+    assert_eq!(told.1, "of 100 keys are in the filter and cannot be removed from it");
+    assert!((1..100).contains(&stuck), "{stuck}");
+    let left = place.run_with(&["query", "f"], lines(0..100)).found().lines().len() as u32;
+    assert_eq!(left, stuck, "a key that is gone has lost a bit that was its own");
+    let again = place.run_with(&["remove", "f"], place.run_with(&["query", "f"], lines(0..100)).found().text());
+    assert_eq!(again.code, Some(1), "nothing more can be removed: {again:?}");
+}
+
+#[test]
 fn remove_undoes_one_insertion_and_reports_absent_keys() {
     for_each_kind("remove", &["remove", "f"], |place, sample| {
         sample.build(place, "f", 1..=200);

@@ -41,7 +41,7 @@
 //!
 //! when counts are taken back, added up exactly or asked for ranges: [`count_min`](super::count_min).
 
-use crate::capability::{Advance, Count, Insert, Item, Multiplicity, NoteType};
+use crate::capability::{Advance, Count, Frequent, Insert, Item, Multiplicity, NoteType, Top};
 use crate::codec::{Decoder, Encoder};
 use crate::counting::engine::{CounterArray, CounterStore, Placement};
 use crate::counting::flow_memory::{Flow, FlowMemory};
@@ -56,7 +56,7 @@ use crate::store::Counters;
 use crate::theory::{Size, sketch};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<ConservativeUpdate>().insert().count().advance().done();
+pub const KIND: Kind = Kind::of::<ConservativeUpdate>().insert().count().top().advance().done();
 
 /// How an occurrence changes the counters; see [the table](self).
 ///
@@ -665,6 +665,14 @@ impl Insert for ConservativeUpdate {
 impl Count for ConservativeUpdate {
     fn count(&self, key: &[u8]) -> Multiplicity {
         ConservativeUpdate::count(self, key)
+    }
+}
+
+impl Top for ConservativeUpdate {
+    fn top(&self) -> Vec<Frequent> {
+        let frequent =
+            |flow: HeavyFlow| Frequent { count: ConservativeUpdate::count(self, flow.key.as_slice()), key: flow.key };
+        self.heavy().into_iter().map(frequent).collect()
     }
 }
 

@@ -35,7 +35,7 @@
 //! memory; for sets of which
 //! members are removed: [`counting`](super::counting).
 
-use crate::capability::{Count, Insert, Item, Merge, Multiplicity, NoteType, Remove};
+use crate::capability::{Count, Frequent, Insert, Item, Merge, Multiplicity, NoteType, Remove, Top};
 use crate::codec::{Decoder, Encoder};
 use crate::counting::engine::{CounterArray, CounterStore, Placement};
 use crate::counting::rows::{DELTA, EPS, ROWS, Rows};
@@ -50,7 +50,7 @@ use crate::store::Counters;
 use crate::theory::{Size, sketch};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<CountMin>().insert().remove().count().merge().done();
+pub const KIND: Kind = Kind::of::<CountMin>().insert().remove().count().top().merge().done();
 
 const WIDTH: Parameter = Parameter {
     name: "width",
@@ -839,6 +839,18 @@ impl Remove for CountMin {
 impl Count for CountMin {
     fn count(&self, key: &[u8]) -> Multiplicity {
         CountMin::count(self, key)
+    }
+}
+
+impl Top for CountMin {
+    fn top(&self) -> Vec<Frequent> {
+        let at_least = |key: &[u8]| self.count(key).at_least;
+        let frequent = |(key, count): (Vec<u8>, u64)| {
+            let count = Multiplicity { count, at_least: at_least(&key) };
+            Frequent { key, count }
+        };
+        // A key whose occurrences were all taken out keeps its place until another wants it.
+        CountMin::top(self).into_iter().filter(|(_, count)| *count > 0).map(frequent).collect()
     }
 }
 

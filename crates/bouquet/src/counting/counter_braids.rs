@@ -36,7 +36,7 @@
 
 use std::collections::HashMap;
 
-use crate::capability::{Insert, Item, Merge, NoteType};
+use crate::capability::{Decode, Decoding, Insert, Item, Merge, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
@@ -53,7 +53,7 @@ mod solver;
 pub use solver::Bounds;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<CounterBraids>().insert().merge().done();
+pub const KIND: Kind = Kind::of::<CounterBraids>().insert().decode().merge().done();
 
 const MAX_HASHES: u64 = 8;
 
@@ -706,6 +706,18 @@ impl Structure for CounterBraids {
 impl Insert for CounterBraids {
     fn insert(&mut self, item: Item<'_>) -> Result<bool> {
         CounterBraids::insert(self, item.bare()?)
+    }
+}
+
+impl Decode for CounterBraids {
+    /// Decodes as if each key had come; if that contradicts the counters, some may not have.
+    fn decode(&self, keys: &[&[u8]]) -> Result<Decoding> {
+        let mut decoded = CounterBraids::decode(self, keys)?;
+        if !decoded.is_consistent() {
+            decoded = self.decode_with_absent(keys)?;
+        }
+        let count = |key: &&[u8]| decoded.count(*key).map_or(0..=u64::MAX, |size| size.lower..=size.upper);
+        Ok(Decoding { counts: keys.iter().map(count).collect(), consistent: decoded.is_consistent() })
     }
 }
 

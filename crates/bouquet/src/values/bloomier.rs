@@ -83,7 +83,7 @@ const WIDTH: Parameter = Parameter {
 
 const CELLS: Parameter = Parameter {
     name: "cells",
-    help: "cells of the table, rounded up to a multiple of 3; 1.23 per key and 32 when not given",
+    help: "cells of the table, rounded up to a multiple of 3, at most 64 per key or 2^20; 1.23 per key and 32 when not given",
     of: ParameterType::Count { min: 1, max: u32::MAX as u64, default: None },
 };
 

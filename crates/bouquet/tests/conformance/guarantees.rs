@@ -115,6 +115,8 @@ fn verbs_that_a_kind_lacks_are_unsupported(subject: &Subject) -> Verdict {
             Verb::Get => filter.get().map(drop),
             Verb::Classify => filter.classify().map(drop),
             Verb::List => filter.list().map(drop),
+            Verb::Top => filter.top().map(drop),
+            Verb::Decode => filter.decode().map(drop),
             Verb::Advance => filter.advance().map(drop),
             Verb::Grow => filter.grow().map(drop),
             Verb::Merge => filter.merge(&other),

@@ -144,9 +144,7 @@ impl Pair<'_> {
         ensure!(self.filter.to_bytes() == before, "{op:?} is refused, yet has changed the filter");
         let allowed = match (&error, op) {
             (Error::Full { .. }, _) => true,
-            (Error::Ambiguous { .. }, Op::Remove(_)) => {
-                [ErrorClass::Unknown, ErrorClass::Undeletable].iter().any(|&class| self.subject.kind.errs(class))
-            }
+            (Error::Ambiguous { .. }, Op::Remove(_)) => self.subject.kind.errs(ErrorClass::Undeletable),
             (Error::NotPresent, Op::Remove(_)) => self.subject.kind.errs(ErrorClass::FalseNegative),
             // Filters of different times cannot always be joined.
             (Error::Incompatible { .. }, Op::Merge(_)) => self.subject.kind.can(Verb::Advance),

@@ -1,7 +1,7 @@
-//! The laws of the verbs that tell more than membership: get, classify and list.
+//! The laws of the verbs that tell more than membership: get, classify, list, top and decode.
 
 use bouquet::capability::{Answer, Note};
-use bouquet::kind::{ErrorClass, Verb};
+use bouquet::kind::{ErrorClass, Setting, Verb};
 
 use crate::subject::{Because, Keys, Subject, Verdict, note, observe, probe, value};
 
@@ -11,6 +11,8 @@ laws! {
     members_are_in_their_own_set needs [Classify];
     sets_are_listed_once_and_ascending needs [Classify];
     listed_entries_are_those_that_were_inserted needs [List];
+    named_keys_are_the_most_frequent needs [Insert, Top];
+    decoded_counts_are_within_their_bounds needs [Insert, Decode];
 }
 
 const ITEMS: u64 = 1_000;
@@ -125,5 +127,74 @@ fn listed_entries_are_those_that_were_inserted(subject: &Subject) -> Verdict {
         expected.sort_unstable();
         ensure!(left == expected, "after removing all but {}, {} are listed", expected.len(), left.len());
     }
+    Ok(())
+}
+
+/// Key i comes 600/(i+1) times, the others among them once.
+fn unequal() -> Vec<u64> {
+    (0..300).map(|rank| (600 / (rank + 1)).max(1)).collect()
+}
+
+fn named_keys_are_the_most_frequent(subject: &Subject) -> Verdict {
+    let mut config = subject.config(ITEMS, 0.01)?;
+    // A structure keeps names as far as it is told to.
+    for (name, setting) in [("top", 20), ("threshold", 50)] {
+        if subject.has_parameter(name) {
+            config = config.with(name, Setting::Count(setting)).because("a usual setting is refused")?;
+        }
+    }
+    for seed in 0..5 {
+        let mut filter = subject.empty(&config.clone().hashed(bouquet::hash::Hashing::seeded(seed)))?;
+        ensure!(filter.top().because("top")?.top().is_empty(), "an empty filter names keys");
+        let times = unequal();
+        for round in 0..600 {
+            for (number, _) in (0u64..).zip(&times).filter(|(_, times)| round < **times) {
+                subject.insert(&mut filter, number).because("inserting")?;
+            }
+        }
+        let top = filter.top().because("top")?.top();
+        let mut numbers = Vec::new();
+        for frequent in &top {
+            let number = <[u8; 8]>::try_from(frequent.key.as_slice()).map(u64::from_le_bytes).unwrap_or(u64::MAX);
+            let Some(&truth) = times.get(number as usize) else {
+                return Err(format!("{frequent:?} was never inserted"));
+            };
+            let enough = frequent.count.count >= truth || frequent.count.at_least;
+            ensure!(enough || subject.kind.errs(ErrorClass::UnderCount), "{frequent:?} came {truth} times");
+            numbers.push(number);
+        }
+        ensure!(top.windows(2).all(|pair| pair[0].count.count >= pair[1].count.count), "not the most frequent first");
+        // Far enough from each other to be told apart at any design.
+        ensure!(numbers.starts_with(&[0, 1, 2]), "the most frequent are 0, 1 and 2, named are {numbers:?}");
+        numbers.sort_unstable();
+        numbers.dedup();
+        ensure!(numbers.len() == top.len(), "{} keys are named twice", top.len() - numbers.len());
+        let again = subject.reopen(&filter.to_bytes()).because("reading the frame")?;
+        ensure!(again.top().because("top")?.top() == top, "after a frame other keys are named");
+    }
+    Ok(())
+}
+
+fn decoded_counts_are_within_their_bounds(subject: &Subject) -> Verdict {
+    let (mut exact, times) = (0, unequal());
+    let all = Keys::new(0..times.len() as u64);
+    // At the planned load, and at twice as much.
+    for (seed, items) in (0..10).flat_map(|seed| [(seed, 300), (seed, 150)]) {
+        let config = subject.config(items, 0.01)?.hashed(bouquet::hash::Hashing::seeded(seed));
+        let mut filter = subject.empty(&config)?;
+        for (number, &times) in (0u64..).zip(&times) {
+            for _ in 0..times {
+                subject.insert(&mut filter, number).because("inserting")?;
+            }
+        }
+        let decoding = filter.decode().because("decode")?.decode(&all.refs()).because("decoding")?;
+        ensure!(decoding.consistent, "all keys, yet they are said not to be all");
+        ensure!(decoding.counts.len() == times.len(), "{} counts of {} keys", decoding.counts.len(), times.len());
+        for (number, (bounds, truth)) in decoding.counts.iter().zip(&times).enumerate() {
+            ensure!(bounds.contains(truth), "key {number} came {truth} times, decoded as {bounds:?}");
+        }
+        exact += usize::from(items == 300 && decoding.counts.iter().all(|bounds| bounds.start() == bounds.end()));
+    }
+    ensure!(exact > 5, "only {exact} of 10 at the planned load are decoded exactly");
     Ok(())
 }

@@ -11,6 +11,7 @@ use bouquet::{Error, Filter, Result};
 use super::Refused;
 use crate::failure::Failure;
 use crate::filters::{has_parameter, refuse_beyond_memory};
+use crate::progress::Steps;
 
 /// A share that was measured, and the one that theory expects; `None` where the kind makes no such error.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -102,11 +103,13 @@ impl Contest {
     pub fn run(&self, rounds: u32) -> std::result::Result<(Vec<Measured>, Vec<Refused>), Failure> {
         let mut refused = self.refused.clone();
         let mut tallies: Vec<Option<Tally>> = self.entrants.iter().map(|_| Some(Tally::default())).collect();
+        let mut steps = Steps::new(rounds as usize * self.entrants.len());
         for round in 0..rounds {
             for turn in 0..self.entrants.len() {
                 // Nobody always runs behind the same neighbour, whose filter is what the caches hold.
                 let at = (turn + round as usize) % self.entrants.len();
                 let (kind, config) = &self.entrants[at];
+                steps.begin(kind.facts().id);
                 let Some(tally) = &mut tallies[at] else { continue };
                 let config = config.clone().hashed(Hashing::seeded(round.into()));
                 if let Err(error) = self.turn(kind, &config, tally) {

@@ -88,8 +88,9 @@ fn buckets_are_as_empty_as_published_and_balancing_finishes_the_rest() {
     table.check();
 
     let mut table = filled(4.0, 3, 0);
-    let before = table.crowded();
-    assert!((70..170).contains(&before), "{before}");
+    // About 120 on average: each seed scatters like a number of rare events.
+    let mean = (0..5).map(|seed| filled(4.0, 3, seed).crowded()).sum::<u64>() as f64 / 5.0;
+    assert!((mean - 120.0).abs() < 5.0 * (120.0f64 / 5.0).sqrt(), "{mean}");
     let few = table.clone().balance(5).unwrap();
     assert_eq!(few, 5, "the limit is kept");
     table.balance(100_000).unwrap();

@@ -32,7 +32,7 @@ const FACTS: Facts = Facts {
     ],
     choose_another: "the number of keys is known: counting or standard; keys are only inserted and the rate must stay \
                      below a bound: scalable.",
-    errors: &[ErrorClass::FalsePositive, ErrorClass::Unknown],
+    errors: &[ErrorClass::FalsePositive, ErrorClass::Undeletable],
     note: NoteType::None,
     parameters: PARAMETERS,
 };

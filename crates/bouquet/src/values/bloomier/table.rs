@@ -16,6 +16,11 @@ pub(super) const K: usize = 3;
 /// Keys beyond which the cells of all keys no longer have 32-bit numbers.
 const MAX_KEYS: u64 = (u32::MAX as u64) / K as u64;
 
+/// Cells that a table may have whatever the keys, and cells per key beyond: more are a mistake, and would take memory, and
+/// time to clear it, that have nothing to do with the data.
+const USUAL_CELLS: u64 = 1 << 20;
+const MAX_CELLS_PER_KEY: u64 = 64;
+
 /// The cells for this many keys, in whole slices; none for no keys.
 pub(super) fn cells_for(keys: u64) -> Result<u64> {
     if keys == 0 {
@@ -57,6 +62,11 @@ impl XorTable {
                 what: format!("{} keys do not fit into {cell_count} cells (below 2^32)", pairs.len()),
                 remedy: "give more cells, or leave their number open; mode `compact` takes any number of keys".into(),
             });
+        }
+        let most = USUAL_CELLS.max(MAX_CELLS_PER_KEY * pairs.len() as u64);
+        if cell_count > most {
+            let expected = format!("at most {most} ({MAX_CELLS_PER_KEY} per key, or {USUAL_CELLS})");
+            return Err(Error::parameter("cells", expected, cell_count));
         }
         let mut table = XorTable { cells: Counters::zeroed(cell_count, width)?, seed: 0 };
         let mut places = vec![0u32; pairs.len() * K];

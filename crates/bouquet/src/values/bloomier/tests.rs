@@ -224,6 +224,10 @@ fn settings_that_cannot_be_are_refused_by_name() {
         }
     }
     assert!(config(&[]).set("values", "0").is_err() && config(&[]).set("width", "65").is_err());
+    for mode in ["table", "mutable"] {
+        let lavish = Bloomier::from_config(&config(&[("cells", "4e9"), ("mode", mode)]), [("rose", 0)]);
+        assert!(matches!(lavish, Err(Error::Parameter { name, .. }) if name == "cells"), "{mode}");
+    }
     let crowded = Bloomier::from_config(&config(&[("cells", "1100")]), (0..1_000u64).map(|key| (key, 0)));
     assert!(matches!(crowded, Err(Error::Build { .. })), "{crowded:?}");
 }
