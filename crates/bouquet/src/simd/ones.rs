@@ -38,18 +38,25 @@ impl Ones {
     /// The position of the one with this rank, from 0, if the word has so many.
     #[inline]
     pub(crate) fn select(self, word: u64, rank: u32) -> Option<u32> {
+        let found = self.nth(word, rank);
+        if found == 0 { None } else { Some(found.trailing_zeros()) }
+    }
+
+    /// The one with this rank, from 0, alone; zero if the word has not so many.
+    #[inline]
+    pub(crate) fn nth(self, word: u64, rank: u32) -> u64 {
         #[cfg(target_arch = "x86_64")]
         if self.native {
-            let nth = 1u64.checked_shl(rank)?;
+            let Some(nth) = 1u64.checked_shl(rank) else { return 0 };
             let found: u64;
+            // A rank that the word does not have goes nowhere.
             // SAFETY: the machine has `pdep`, or `native` were not set; it touches registers alone.
             unsafe {
                 asm!("pdep {}, {}, {}", out(reg) found, in(reg) nth, in(reg) word, options(pure, nomem, nostack));
             }
-            // A rank that the word does not have goes nowhere.
-            return if found == 0 { None } else { Some(found.trailing_zeros()) };
+            return found;
         }
-        select(word, rank)
+        select(word, rank).map_or(0, |position| 1 << position)
     }
 }
 
@@ -110,9 +117,11 @@ mod tests {
                 let positions = (0..64).filter(|bit| word >> bit & 1 == 1);
                 for (rank, bit) in (0..).zip(positions) {
                     assert_eq!(ones.select(word, rank), Some(bit), "{word:#x}");
+                    assert_eq!(ones.nth(word, rank), 1 << bit, "{word:#x}");
                 }
                 for rank in [word.count_ones(), 64, 65, u32::MAX] {
                     assert_eq!(ones.select(word, rank), None, "{word:#x}");
+                    assert_eq!(ones.nth(word, rank), 0, "{word:#x}");
                 }
             }
         }

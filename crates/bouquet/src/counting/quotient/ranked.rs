@@ -12,14 +12,18 @@
 //!
 //! Occupieds, runends and remainders of a block lie together, because an operation needs all three; the offsets, a word for
 //! 512 slots, apart.
+//!
+//! Most operations concern one block and a run whose remainders fit in a word. Those are done on its words in registers,
+//! without a branch that depends on what the block holds but where it must be, because it could not be predicted.
 
 use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::simd::{ones::Ones, prefetch};
-use crate::store::{BitStore, Words, field_max, read_field, write_field};
+use crate::store::lanes::Lanes;
+use crate::store::{BitStore, Words, field_max, invert_window, read_field, read_window, write_field};
 
-use super::Table;
+use super::table::Table;
 
 const SLOTS: u64 = 64;
 
@@ -33,9 +37,114 @@ const HEAD: usize = 2;
 pub(super) struct Ranked {
     words: Words,
     offsets: Vec<u8>,
-    /// Bits of a remainder.
-    width: u32,
+    /// The remainders that fit in a word.
+    lanes: Lanes,
     ones: Ones,
+}
+
+/// Occupieds and runends of a block of which fewer than 64 slots belong to earlier homes.
+#[derive(Clone, Copy)]
+struct Head {
+    occupieds: u64,
+    /// The runends of the block's own homes.
+    ends: u64,
+    /// The slot behind the runs of earlier homes, and those behind each of the runends: with n ones below it, a one tells
+    /// where the first n runs end.
+    behind: u64,
+}
+
+impl Head {
+    #[inline(always)]
+    fn new(occupieds: u64, runends: u64, offset: u32) -> Self {
+        let own = u64::MAX << (offset % 64);
+        let ends = runends & own;
+        Head { occupieds, ends, behind: ends << 1 | (own & own.wrapping_neg()) }
+    }
+
+    /// Of the block of these words; nothing if more than its slots belong to earlier homes.
+    #[inline(always)]
+    fn of(block: &[u64], offset: u8) -> Option<Self> {
+        (offset < SLOTS as u8).then(|| Head::new(block[0], block[1], offset.into()))
+    }
+
+    /// The slot behind the runs of the homes below `homes`, but not before `least` (at most 63); 64 if it is not in the block.
+    #[inline(always)]
+    fn behind(self, homes: u32, least: u32, ones: Ones) -> u32 {
+        let behind = ones.nth(self.behind, ones.count(self.occupieds & below(homes.into())));
+        // The larger of two ones, found without a comparison: as it cannot be predicted, that must not become a branch.
+        (!(behind.wrapping_sub(1) | ((1 << least) - 1))).trailing_zeros()
+    }
+
+    /// The first slot from `slot` on that no run of an earlier home reaches; with `own` = 1, nor one of this home, so that it
+    /// is unused. 64 if it is not in the block.
+    #[inline(always)]
+    fn settle(self, mut slot: u32, own: u32, ones: Ones) -> u32 {
+        while slot < 64 {
+            let behind = self.behind(slot + own, slot, ones);
+            if behind == slot {
+                break;
+            }
+            slot = behind;
+        }
+        slot
+    }
+}
+
+/// The run of a home, where it is in the block and fits in a word.
+#[derive(Clone, Copy)]
+struct Run {
+    /// The first slot and the number of slots, none if the home has no run.
+    begin: u32,
+    len: u32,
+    /// The remainders, and the highest bits of their lanes.
+    window: u64,
+    lanes: u64,
+}
+
+/// A run beside a remainder.
+///
+/// Whether a symbol is a remainder or a digit of a counter is not known here. But if the symbols that are less than the
+/// remainder come first in the run, then the first of the others is the remainder if it is in: a code that begins with a lesser
+/// remainder ends with it, too, so that its digits are all less; and the symbols of a code that begins with a larger one come
+/// behind.
+struct Order {
+    /// The highest bits of the lanes of the run that are less.
+    less: u64,
+    /// The highest bit of the first lane that is not.
+    first: u64,
+    /// Whether those that are less come first.
+    is_plain: bool,
+}
+
+impl Run {
+    /// The run of home number `at` in a block of these remainders, behind which there is one word more.
+    #[inline(always)]
+    fn new(head: Head, remainders: &[u64], at: u32, lanes: Lanes, ones: Ones) -> Option<Self> {
+        let begin = head.behind(at, at, ones);
+        let occupied = (head.occupieds >> at & 1) as u32;
+        // More than a word has lanes where a run does not end in the block.
+        let len = ((head.ends >> (begin % 64) | 1 << 63).trailing_zeros() + 1) & occupied.wrapping_neg();
+        if begin > 63 || len > lanes.count() {
+            return None;
+        }
+        let window = lanes.of(read_window(remainders, u64::from(begin * lanes.width())));
+        let lanes = lanes.highest() & below(u64::from(len * lanes.width()));
+        Some(Run { begin, len, window, lanes })
+    }
+
+    /// The highest bits of the lanes that equal the remainder.
+    #[inline(always)]
+    fn equal(&self, remainder: u64, lanes: Lanes) -> u64 {
+        lanes.zero(self.window ^ lanes.spread(remainder)) & self.lanes
+    }
+
+    #[inline(always)]
+    fn order(&self, remainder: u64, lanes: Lanes) -> Order {
+        let less = lanes.less(self.window, lanes.spread(remainder)) & self.lanes;
+        let others = self.lanes & !less;
+        let from_first = others.wrapping_neg();
+        Order { less, first: others & from_first, is_plain: less & from_first == 0 }
+    }
 }
 
 /// The bits below bit `at` (at most 64).
@@ -47,8 +156,10 @@ fn below(at: u64) -> u64 {
 impl Ranked {
     pub(super) fn zeroed(slots: u64, width: u32) -> Result<Self> {
         let blocks = slots.div_ceil(SLOTS);
-        let words = Words::zeroed(blocks.saturating_mul(u64::from(width) + HEAD as u64))?;
-        Ok(Ranked { words, offsets: vec![0; blocks as usize], width, ones: Ones::detect() })
+        // One word more than the blocks have, so that a window on the last one's remainders is read as any other.
+        let words = Words::zeroed(blocks.saturating_mul(u64::from(width) + HEAD as u64).saturating_add(1))?;
+        let lanes = Lanes::new(64 / width, width);
+        Ok(Ranked { words, offsets: vec![0; blocks as usize], lanes, ones: Ones::detect() })
     }
 
     /// The bits of so many slots: 2.125 each beside the remainder.
@@ -59,7 +170,7 @@ impl Ranked {
 
     #[inline]
     fn stride(&self) -> usize {
-        self.width as usize + HEAD
+        self.lanes.width() as usize + HEAD
     }
 
     #[inline]
@@ -96,12 +207,11 @@ impl Ranked {
         &mut self.words.as_mut_slice()[begin + HEAD..begin + stride]
     }
 
-    /// The slot behind the last of the first `runs` runs of a block's homes; without runs, behind those of earlier homes.
+    /// The slot behind the runs of homes before a block, or its first.
     #[inline]
-    fn end_of(&self, block: u64, runs: u32) -> u64 {
+    fn begin_of(&self, block: u64) -> u64 {
         let offset = self.offsets[block as usize];
-        let begin = if offset == MANY { self.true_begin(block) } else { block * SLOTS + u64::from(offset) };
-        self.nth_end(begin, runs)
+        if offset == MANY { self.true_begin(block) } else { block * SLOTS + u64::from(offset) }
     }
 
     /// The slot behind the n-th runend from slot `begin` on; `begin` itself for none.
@@ -141,18 +251,22 @@ impl Ranked {
         end.max(block * SLOTS)
     }
 
-    /// The first slot from `slot` on that no run has.
-    #[inline]
-    fn first_unused(&self, mut slot: u64) -> Option<u64> {
+    /// The first slot from `slot` on that no run of an earlier home reaches; with `own` = 1, nor one of this home, so that it
+    /// is unused. The number of slots if there is none.
+    fn settle(&self, mut slot: u64, own: u32) -> u64 {
         while slot < self.slots() {
-            let homes = self.occupieds(slot / SLOTS) & below(slot % SLOTS + 1);
-            let end = self.end_of(slot / SLOTS, self.ones.count(homes));
-            if end <= slot {
-                return Some(slot);
+            let (block, begin) = (slot / SLOTS, self.begin_of(slot / SLOTS));
+            slot = slot.max(begin);
+            if slot / SLOTS == block {
+                let head = Head::new(self.occupieds(block), self.runends(block), (begin % SLOTS) as u32);
+                let settled = head.settle((slot % SLOTS) as u32, own, self.ones);
+                slot = block * SLOTS + u64::from(settled);
+                if settled < 64 {
+                    break;
+                }
             }
-            slot = end;
         }
-        None
+        slot.min(self.slots())
     }
 
     /// The first one in word `word` of the blocks from position `from` on.
@@ -173,50 +287,32 @@ impl Ranked {
 
     /// Moves the slots `from..to` and their runends up by one; slot `from` gets the value and no runend.
     fn shift_up(&mut self, from: u64, to: u64, value: u64) {
-        let (width, first, last) = (self.width, from / SLOTS, to / SLOTS);
-        for block in (first..=last).rev() {
+        let (width, first, last) = (self.lanes.width(), from / SLOTS, to / SLOTS);
+        let (mut carried, mut end_bit) = (value, 0);
+        for block in first..=last {
             let begin = if block == first { from % SLOTS } else { 0 };
-            // The last slot of a block leaves it; that of the last block is unused.
-            let end = if block == last { to % SLOTS } else { SLOTS - 1 };
-            let (carried, end_bit) = if block == first {
-                (value, 0)
-            } else {
-                (
-                    read_field(self.remainders(block - 1), (SLOTS - 1) * u64::from(width), width),
-                    self.runends(block - 1) >> 63,
-                )
-            };
-            shift_fields_up(self.remainders_mut(block), begin, end, width);
-            write_field(self.remainders_mut(block), begin * u64::from(width), width, carried);
-            let ends = self.head_mut(block, 1);
-            let moved = (*ends & (below(end) & !below(begin))) << 1;
-            *ends = *ends & !(below(end + 1) & !below(begin)) | moved | end_bit << begin;
+            let end = if block == last { to % SLOTS + 1 } else { SLOTS };
+            carried = shift_fields_up(self.remainders_mut(block), begin, end, width, carried);
+            end_bit = shift_bits_up(self.head_mut(block, 1), begin, end, end_bit);
         }
     }
 
     /// Moves the slots `from + 1..to` and their runends down by one; slot `to - 1` becomes empty.
     fn shift_down(&mut self, from: u64, to: u64) {
-        let (width, first, last) = (self.width, from / SLOTS, (to - 1) / SLOTS);
-        for block in first..=last {
+        let (width, first, last) = (self.lanes.width(), from / SLOTS, (to - 1) / SLOTS);
+        let (mut carried, mut end_bit) = (0, 0);
+        for block in (first..=last).rev() {
             let begin = if block == first { from % SLOTS } else { 0 };
-            let end = if block == last { (to - 1) % SLOTS } else { SLOTS - 1 };
-            let (carried, end_bit) = if block == last {
-                (0, 0)
-            } else {
-                (read_field(self.remainders(block + 1), 0, width), self.runends(block + 1) & 1)
-            };
-            shift_fields_down(self.remainders_mut(block), begin, end, width);
-            write_field(self.remainders_mut(block), end * u64::from(width), width, carried);
-            let ends = self.head_mut(block, 1);
-            let moved = (*ends >> 1) & (below(end) & !below(begin));
-            *ends = *ends & !(below(end + 1) & !below(begin)) | moved | end_bit << end;
+            let end = if block == last { (to - 1) % SLOTS + 1 } else { SLOTS };
+            carried = shift_fields_down(self.remainders_mut(block), begin, end, width, carried);
+            end_bit = shift_bits_down(self.head_mut(block, 1), begin, end, end_bit);
         }
     }
 
     /// The bits of the occupieds, the runends, the remainders and the offsets, each together.
     pub(super) fn to_stores(&self) -> Result<[BitStore; 4]> {
-        let (slots, width) = (self.slots(), u64::from(self.width));
-        let sizes = [slots, slots, slots * width, self.blocks() * 8];
+        let (slots, width) = (self.slots(), self.lanes.width() as usize);
+        let sizes = [slots, slots, slots * width as u64, self.blocks() * 8];
         let [mut occupieds, mut runends, mut remainders, mut offsets] = {
             let [a, b, c, d] = sizes.map(BitStore::zeroed);
             [a?, b?, c?, d?]
@@ -225,7 +321,7 @@ impl Ranked {
             let at = block as usize;
             occupieds.words_mut()[at] = self.occupieds(block);
             runends.words_mut()[at] = self.runends(block);
-            let own = at * self.width as usize..(at + 1) * self.width as usize;
+            let own = at * width..(at + 1) * width;
             remainders.words_mut()[own].copy_from_slice(self.remainders(block));
             write_field(offsets.words_mut(), block * 8, 8, self.offsets[at].into());
         }
@@ -288,10 +384,15 @@ impl Table for Ranked {
     }
 
     #[inline]
+    fn remainder_bits(&self) -> u32 {
+        self.lanes.width()
+    }
+
+    #[inline]
     fn prefetch(&self, home: u64) {
         let begin = (home / SLOTS) as usize * self.stride();
         prefetch(self.words.as_slice(), begin);
-        prefetch(self.words.as_slice(), begin + HEAD + ((home % SLOTS) * u64::from(self.width) / 64) as usize);
+        prefetch(self.words.as_slice(), begin + HEAD + ((home % SLOTS) * u64::from(self.lanes.width()) / 64) as usize);
     }
 
     #[inline]
@@ -300,15 +401,10 @@ impl Table for Ranked {
     }
 
     #[inline]
-    fn is_end(&self, slot: u64) -> bool {
-        self.runends(slot / SLOTS) >> (slot % SLOTS) & 1 == 1
-    }
-
-    #[inline]
     fn run_begin(&self, home: u64) -> u64 {
         let (block, at) = (home / SLOTS, home % SLOTS);
         let earlier = self.occupieds(block) & below(at);
-        self.end_of(block, self.ones.count(earlier)).max(home)
+        self.nth_end(self.begin_of(block), self.ones.count(earlier)).max(home)
     }
 
     #[inline]
@@ -322,21 +418,22 @@ impl Table for Ranked {
 
     #[inline]
     fn get(&self, slot: u64) -> u64 {
-        read_field(self.remainders(slot / SLOTS), slot % SLOTS * u64::from(self.width), self.width)
+        let width = self.lanes.width();
+        read_field(self.remainders(slot / SLOTS), slot % SLOTS * u64::from(width), width)
     }
 
     #[inline]
     fn set(&mut self, slot: u64, value: u64) {
-        let width = self.width;
+        let width = self.lanes.width();
         let value = value & field_max(width);
         write_field(self.remainders_mut(slot / SLOTS), slot % SLOTS * u64::from(width), width, value);
     }
 
     fn open(&mut self, home: u64, run: &mut Range<u64>, slot: u64, value: u64) -> bool {
-        // A home without run that begins at itself is not in use.
-        let is_unused = run.is_empty() && slot == home;
-        let unused = if is_unused { Some(slot) } else { self.first_unused(slot) };
-        let Some(unused) = unused else { return false };
+        let unused = self.settle(run.end, 1);
+        if unused >= self.slots() {
+            return false;
+        }
         self.shift_up(slot, unused, value);
         if run.is_empty() {
             *self.head_mut(home / SLOTS, 0) |= 1 << (home % SLOTS);
@@ -356,10 +453,7 @@ impl Table for Ranked {
 
     fn close(&mut self, home: u64, run: &mut Range<u64>, slot: u64) {
         // Later runs move down too, up to the first that begins at its home.
-        let (mut last, mut end) = (home, run.end);
-        while let Some(next) = self.next_home(last + 1).filter(|&next| next < end) {
-            (last, end) = (next, self.run_end(end));
-        }
+        let end = self.settle(run.end, 0);
         self.shift_down(slot, end);
         if run.end - run.start == 1 {
             *self.head_mut(home / SLOTS, 0) &= !(1 << (home % SLOTS));
@@ -376,39 +470,176 @@ impl Table for Ranked {
             }
         }
     }
+
+    #[inline]
+    fn glance(&self, home: u64, remainder: u64) -> Option<bool> {
+        let (block, at) = ((home / SLOTS) as usize, (home % SLOTS) as u32);
+        let begin = block * self.stride();
+        let words = &self.words.as_slice()[begin..=begin + self.stride()];
+        if words[0] >> at & 1 == 0 {
+            return Some(false);
+        }
+        let head = Head::of(words, self.offsets[block])?;
+        let run = Run::new(head, &words[HEAD..], at, self.lanes, self.ones)?;
+        let equal = run.equal(remainder, self.lanes);
+        if equal == 0 {
+            return Some(false);
+        }
+        let order = run.order(remainder, self.lanes);
+        order.is_plain.then_some(equal & order.first != 0)
+    }
+
+    #[inline]
+    fn add_simply(&mut self, home: u64, remainder: u64) -> bool {
+        let (lanes, ones) = (self.lanes, self.ones);
+        let (block, at) = ((home / SLOTS) as usize, (home % SLOTS) as u32);
+        let (begin, stride) = (block * self.stride(), self.stride());
+        let words = &mut self.words.as_mut_slice()[begin..=begin + stride];
+        let Some(head) = Head::of(words, self.offsets[block]) else { return false };
+        if head.behind(at + 1, at, ones) == at {
+            // The home is unused, so that its bits are zero.
+            words[0] |= 1 << at;
+            words[1] |= 1 << at;
+            invert_window(&mut words[HEAD..], u64::from(at * lanes.width()), remainder);
+            return true;
+        }
+        let Some(run) = Run::new(head, &words[HEAD..], at, lanes, ones) else { return false };
+        let order = run.order(remainder, lanes);
+        if !order.is_plain || run.equal(remainder, lanes) != 0 {
+            return false;
+        }
+        let (slot, end) = (run.begin + ones.count(order.less), run.begin + run.len);
+        let unused = head.settle(end, 1, ones);
+        if unused > 63 {
+            return false;
+        }
+        let (slot, unused) = (u64::from(slot), u64::from(unused));
+        shift_fields_up(&mut words[HEAD..], slot, unused + 1, lanes.width(), remainder);
+        words[0] |= 1 << at;
+        // The run's end is here if this is the last of its slots, and then no longer in the one before.
+        let ends_here = slot == u64::from(end);
+        shift_bits_up(&mut words[1], slot, unused + 1, ends_here.into());
+        words[1] &= !(u64::from(ends_here & (run.len > 0)) << slot >> 1);
+        true
+    }
+
+    #[inline]
+    fn take_simply(&mut self, home: u64, remainder: u64) -> bool {
+        let (lanes, ones) = (self.lanes, self.ones);
+        let (block, at) = ((home / SLOTS) as usize, (home % SLOTS) as u32);
+        let (begin, stride) = (block * self.stride(), self.stride());
+        let words = &mut self.words.as_mut_slice()[begin..=begin + stride];
+        let Some(head) = Head::of(words, self.offsets[block]) else { return false };
+        let Some(run) = Run::new(head, &words[HEAD..], at, lanes, ones) else { return false };
+        let (order, equal) = (run.order(remainder, lanes), run.equal(remainder, lanes));
+        // More than one symbol that equals it may be a counter.
+        if !order.is_plain || equal == 0 || equal != order.first {
+            return false;
+        }
+        let (slot, end) = (run.begin + ones.count(order.less), run.begin + run.len);
+        if end > 63 {
+            return false;
+        }
+        let is_alone = run.len == 1;
+        if is_alone & (head.behind(end, end, ones) == end) {
+            // Nothing moves.
+            words[0] &= !(1 << at);
+            words[1] &= !(1 << slot);
+            invert_window(&mut words[HEAD..], u64::from(slot * lanes.width()), remainder);
+            return true;
+        }
+        let settled = head.settle(end, 0, ones);
+        if settled > 63 {
+            return false;
+        }
+        let (slot, settled) = (u64::from(slot), u64::from(settled));
+        shift_fields_down(&mut words[HEAD..], slot, settled, lanes.width(), 0);
+        words[0] &= !(u64::from(is_alone) << at);
+        shift_bits_down(&mut words[1], slot, settled, 0);
+        // If it was the last of several, the run now ends before it.
+        words[1] |= u64::from((slot + 1 == u64::from(end)) & !is_alone) << slot >> 1;
+        true
+    }
 }
 
-/// Moves the fields `begin..end` of `width` bits up by one field.
-fn shift_fields_up(words: &mut [u64], begin: u64, end: u64, width: u32) {
-    if begin >= end {
-        return;
+/// The two words in which the bits `from..to` are, and where in them, if they are in two: whether it is one or two then does not
+/// matter, and could not be predicted.
+#[inline(always)]
+fn pair(words: &mut [u64], from: u64, to: u64) -> Option<(&mut [u64; 2], u128, u64)> {
+    let (low, len) = (from % 64, to - from);
+    if low + len > 128 {
+        return None;
     }
-    // Bits from..to go to from + width..to + width; words are done from the top.
-    let (from, to) = (begin * u64::from(width) + u64::from(width), (end + 1) * u64::from(width));
-    let (first, last) = ((from / 64) as usize, ((to - 1) / 64) as usize);
-    for word in (first..=last).rev() {
-        let low = if word > 0 { words[word - 1] >> (64 - width) } else { 0 };
-        let keep_low = if word == first { below(from % 64) } else { 0 };
-        let keep_high = if word == last { !below((to - 1) % 64 + 1) } else { 0 };
-        let keep = keep_low | keep_high;
-        words[word] = words[word] & keep | (words[word] << width | low) & !keep;
-    }
+    let pair = words.get_mut((from / 64) as usize..)?.first_chunk_mut()?;
+    Some((pair, u128::MAX >> (128 - len) << low, low))
 }
 
-/// Moves the fields `begin + 1..end + 1` of `width` bits down by one field.
-fn shift_fields_down(words: &mut [u64], begin: u64, end: u64, width: u32) {
-    if begin >= end {
-        return;
-    }
+/// Moves the fields `begin..end - 1` of `width` bits up by one field; the value comes in at `begin`. Gives back what was in
+/// the last field.
+#[inline]
+fn shift_fields_up(words: &mut [u64], begin: u64, end: u64, width: u32, value: u64) -> u64 {
     let (from, to) = (begin * u64::from(width), end * u64::from(width));
-    let (first, last) = ((from / 64) as usize, ((to - 1) / 64) as usize);
-    for word in first..=last {
-        let high = words.get(word + 1).map_or(0, |next| next << (64 - width));
-        let keep_low = if word == first { below(from % 64) } else { 0 };
-        let keep_high = if word == last { !below((to - 1) % 64 + 1) } else { 0 };
-        let keep = keep_low | keep_high;
-        words[word] = words[word] & keep | (words[word] >> width | high) & !keep;
+    if let Some((pair, moved, low)) = pair(words, from, to) {
+        let old = u128::from(pair[0]) | u128::from(pair[1]) << 64;
+        let new = old & !moved | ((old & moved) << width | u128::from(value) << low) & moved;
+        *pair = [new as u64, (new >> 64) as u64];
+        return (old >> (to - from - u64::from(width) + low)) as u64 & field_max(width);
     }
+    let words = &mut words[(from / 64) as usize..=((to - 1) / 64) as usize];
+    let (last, top) = (words.len() - 1, (to - 1) % 64 + 1);
+    let (mut carried, mut low) = (value, from % 64);
+    for (at, word) in words.iter_mut().enumerate() {
+        let high = if at == last { top } else { 64 };
+        let moved = below(high) & !below(low);
+        let longer = u128::from((*word & moved) >> low) << width | u128::from(carried);
+        *word = *word & !moved | (longer as u64) << low & moved;
+        carried = (longer >> (high - low)) as u64;
+        low = 0;
+    }
+    carried
+}
+
+/// Moves the fields `begin + 1..end` of `width` bits down by one field; the value comes in at `end - 1`. Gives back what was in
+/// the first field.
+#[inline]
+fn shift_fields_down(words: &mut [u64], begin: u64, end: u64, width: u32, value: u64) -> u64 {
+    let (from, to) = (begin * u64::from(width), end * u64::from(width));
+    if let Some((pair, moved, low)) = pair(words, from, to) {
+        let old = u128::from(pair[0]) | u128::from(pair[1]) << 64;
+        let last = u128::from(value) << (to - from - u64::from(width)) << low;
+        let new = old & !moved | (old & moved) >> width & moved | last;
+        *pair = [new as u64, (new >> 64) as u64];
+        return (old >> low) as u64 & field_max(width);
+    }
+    let words = &mut words[(from / 64) as usize..=((to - 1) / 64) as usize];
+    let (mut carried, mut high) = (value, (to - 1) % 64 + 1);
+    for (at, word) in words.iter_mut().enumerate().rev() {
+        let low = if at == 0 { from % 64 } else { 0 };
+        let moved = below(high) & !below(low);
+        let longer = u128::from((*word & moved) >> low) | u128::from(carried) << (high - low);
+        *word = *word & !moved | ((longer >> width) as u64) << low;
+        carried = longer as u64 & field_max(width);
+        high = 64;
+    }
+    carried
+}
+
+/// [`shift_fields_up`] for fields of one bit in a word.
+#[inline]
+fn shift_bits_up(word: &mut u64, begin: u64, end: u64, bit: u64) -> u64 {
+    let moved = below(end) & !below(begin);
+    let out = *word >> (end - 1) & 1;
+    *word = *word & !moved | (*word & moved) << 1 & moved | bit << begin;
+    out
+}
+
+/// [`shift_fields_down`] for fields of one bit in a word.
+#[inline]
+fn shift_bits_down(word: &mut u64, begin: u64, end: u64, bit: u64) -> u64 {
+    let moved = below(end) & !below(begin);
+    let out = *word >> begin & 1;
+    *word = *word & !moved | (*word & moved) >> 1 & moved | bit << (end - 1);
+    out
 }
 
 #[cfg(test)]
@@ -425,18 +656,22 @@ mod tests {
                 let mut words = vec![0; width as usize];
                 (0..64).for_each(|i| write_field(&mut words, i * u64::from(width), width, before[i as usize]));
                 let begin = random.below(64);
-                let end = begin + random.below(64 - begin);
+                let end = begin + 1 + random.below(64 - begin);
+                let value = random.next_u64() & field_max(width);
                 let read = |words: &[u64]| (0..64).map(|i| read_field(words, i * u64::from(width), width)).collect();
                 let (mut up, mut down) = (words.clone(), words);
-                shift_fields_up(&mut up, begin, end, width);
-                shift_fields_down(&mut down, begin, end, width);
+                let over = shift_fields_up(&mut up, begin, end, width, value);
+                let under = shift_fields_down(&mut down, begin, end, width, value);
                 let (begin, end) = (begin as usize, end as usize);
+                assert_eq!((over, under), (before[end - 1], before[begin]));
                 let mut expected = before.clone();
-                expected.copy_within(begin..end, begin + 1);
+                expected[begin..end].rotate_right(1);
+                expected[begin] = value;
                 let found: Vec<u64> = read(&up);
                 assert_eq!(found, expected, "up, width {width}, {begin}..{end}");
                 let mut expected = before;
-                expected.copy_within(begin + 1..end + 1, begin);
+                expected[begin..end].rotate_left(1);
+                expected[end - 1] = value;
                 let found: Vec<u64> = read(&down);
                 assert_eq!(found, expected, "down, width {width}, {begin}..{end}");
             }

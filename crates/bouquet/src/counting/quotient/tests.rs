@@ -14,10 +14,7 @@ fn empty(quotient: u32, remainder: u32, layout: &str) -> QuotientFilter {
 impl QuotientFilter {
     fn count_of(&self, hash: u64) -> u64 {
         let (home, remainder) = self.shape.split(hash);
-        with_table!(&self.slots, table => match find(table, &table.run(home), remainder, self.shape.remainder) {
-            Found::At(_, entry) => entry.count,
-            Found::Before(_) => 0,
-        })
+        with_table!(&self.slots, table => table::count(table, home, remainder))
     }
 
     /// The slots are what a sequence of operations leads to, and the numbers are theirs.
@@ -91,7 +88,7 @@ fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
                 }
                 2 | 3 => {
                     let (home, low) = filter.shape.split(hash);
-                    let removed = with_table!(&mut filter.slots, table => subtract(table, home, low, remainder));
+                    let removed = with_table!(&mut filter.slots, table => table::subtract(table, home, low));
                     assert_eq!(removed.is_some(), *own > 0);
                     if let Some(removed) = removed {
                         *own -= 1;
@@ -283,7 +280,7 @@ fn long_clusters_make_offsets_saturate_and_are_still_found() {
         while !left.is_empty() {
             let hash = left.swap_remove(random.below(left.len() as u64) as usize);
             let (home, low) = filter.shape.split(hash);
-            with_table!(&mut filter.slots, table => subtract(table, home, low, 12)).unwrap();
+            with_table!(&mut filter.slots, table => table::subtract(table, home, low)).unwrap();
             (filter.used, filter.distinct, filter.items) = (filter.used - 1, filter.distinct - 1, filter.items - 1);
             if left.len().is_multiple_of(100) {
                 filter.check();
