@@ -105,6 +105,8 @@ struct Shape {
     quotient: u32,
     remainder: u32,
     three_bit: bool,
+    /// The slots that may be in use. It follows from the others.
+    capacity: u64,
 }
 
 impl Shape {
@@ -122,8 +124,13 @@ impl Shape {
             let found = format!("{remainder} with {quotient} bits of the quotient");
             return Err(Error::parameter("remainder", "such that a hash has at most 64 bits", found));
         }
-        let shape = Shape { quotient, remainder, three_bit: config.choice("layout") == "three-bit" };
+        let shape = Shape::new(quotient, remainder, config.choice("layout") == "three-bit");
         shape.bits().map(|_| shape)
+    }
+
+    fn new(quotient: u32, remainder: u32, three_bit: bool) -> Self {
+        let capacity = ((1u64 << quotient) as f64 * fingerprints::QUOTIENT_LOAD) as u64;
+        Shape { quotient, remainder, three_bit, capacity: capacity.max(1) }
     }
 
     /// The slots that are homes.
@@ -135,11 +142,6 @@ impl Shape {
     fn slots(&self) -> u64 {
         let slack = (10.0 * (self.homes() as f64).sqrt()).ceil() as u64;
         (self.homes() + slack).next_multiple_of(64)
-    }
-
-    /// The slots that may be in use.
-    fn capacity(&self) -> u64 {
-        ((self.homes() as f64 * fingerprints::QUOTIENT_LOAD) as u64).max(1)
     }
 
     fn bits(&self) -> Result<u64> {
@@ -162,6 +164,13 @@ impl Shape {
     #[inline]
     fn split(&self, hash: u64) -> (u64, u64) {
         (hash >> self.remainder, hash & field_max(self.remainder))
+    }
+
+    /// Home and remainder of a digest. The home does not wait for the hash.
+    #[inline]
+    fn place(&self, digest: Digest) -> (u64, u64) {
+        let hash = digest.h1 >> (64 - self.hash_bits());
+        (digest.h1 >> (64 - self.quotient), hash & field_max(self.remainder))
     }
 
     fn hash_bits(&self) -> u32 {
@@ -282,7 +291,7 @@ impl QuotientFilter {
     /// ```
     #[must_use]
     pub fn capacity(&self) -> u64 {
-        self.shape.capacity()
+        self.shape.capacity
     }
 
     /// The slots in use.
@@ -377,14 +386,9 @@ impl QuotientFilter {
     }
 
     #[inline]
-    fn hash(&self, digest: Digest) -> u64 {
-        digest.h1 >> (64 - self.shape.hash_bits())
-    }
-
-    #[inline]
     fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
         digest_batch(&self.hashing, keys, |digest| {
-            let home = self.shape.split(self.hash(digest)).0;
+            let home = self.shape.place(digest).0;
             with_table!(&self.slots, table => table.prefetch(home));
         })
     }
@@ -401,7 +405,7 @@ impl QuotientFilter {
     /// ```
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
-        self.add(self.hash(key.digest(&self.hashing)), 1)
+        self.add_at(self.shape.place(key.digest(&self.hashing)), 1)
     }
 
     /// Inserts a key `times` times, at the cost of one insertion or so, and says whether it was certainly new.
@@ -417,13 +421,16 @@ impl QuotientFilter {
         if times == 0 {
             return Ok(!self.contains(key));
         }
-        self.add(self.hash(key.digest(&self.hashing)), times)
+        self.add_at(self.shape.place(key.digest(&self.hashing)), times)
+    }
+
+    fn add(&mut self, hash: u64, times: u64) -> Result<bool> {
+        self.add_at(self.shape.split(hash), times)
     }
 
     #[inline]
-    fn add(&mut self, hash: u64, times: u64) -> Result<bool> {
-        let (home, remainder) = self.shape.split(hash);
-        let room = self.shape.capacity().saturating_sub(self.used);
+    fn add_at(&mut self, (home, remainder): (u64, u64), times: u64) -> Result<bool> {
+        let room = self.shape.capacity.saturating_sub(self.used);
         let change = with_table!(&mut self.slots, table => table::add(table, home, remainder, times, room));
         let Some((fresh, slots)) = change else { return Err(self.full()) };
         self.used += slots;
@@ -452,7 +459,7 @@ impl QuotientFilter {
         let mut fresh = 0;
         for keys in keys.chunks(BATCH) {
             for digest in self.digests(keys).into_iter().take(keys.len()) {
-                fresh += u64::from(self.add(self.hash(digest), 1)?);
+                fresh += u64::from(self.add_at(self.shape.place(digest), 1)?);
             }
         }
         Ok(fresh)
@@ -475,7 +482,7 @@ impl QuotientFilter {
 
     #[inline]
     fn contains_digest(&self, digest: Digest) -> bool {
-        let (home, remainder) = self.shape.split(self.hash(digest));
+        let (home, remainder) = self.shape.place(digest);
         with_table!(&self.slots, table => table::holds(table, home, remainder))
     }
 
@@ -515,9 +522,9 @@ impl QuotientFilter {
     /// ```
     #[inline]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        let (home, remainder) = self.shape.split(self.hash(key.digest(&self.hashing)));
+        let (home, remainder) = self.shape.place(key.digest(&self.hashing));
         let removed = with_table!(&mut self.slots, table => table::subtract(table, home, remainder));
-        let Removed { is_last, slots } = removed.ok_or(Error::NotPresent)?;
+        let Some(Removed { is_last, slots }) = removed else { return Err(Error::NotPresent) };
         self.used -= slots;
         self.distinct -= u64::from(is_last);
         self.items = self.items.saturating_sub(1);
@@ -535,7 +542,7 @@ impl QuotientFilter {
     /// ```
     #[must_use]
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> Multiplicity {
-        let (home, remainder) = self.shape.split(self.hash(key.digest(&self.hashing)));
+        let (home, remainder) = self.shape.place(key.digest(&self.hashing));
         let count = with_table!(&self.slots, table => table::count(table, home, remainder));
         Multiplicity { count, at_least: false }
     }
@@ -600,7 +607,7 @@ impl QuotientFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn grow(&mut self) -> Result<()> {
-        let shape = Shape { quotient: self.shape.quotient + 1, remainder: self.shape.remainder - 1, ..self.shape };
+        let shape = Shape::new(self.shape.quotient + 1, self.shape.remainder - 1, self.shape.three_bit);
         if shape.remainder < 2 {
             return Err(Error::Full {
                 what: "remainders have 2 bits and cannot give another to the quotient".into(),
@@ -692,8 +699,8 @@ impl QuotientFilter {
                 self.used += run.end - run.start;
             });
         }
-        if self.used > shape.capacity() {
-            return Err(Error::corrupt("slots in use", format!("at most {}", shape.capacity()), self.used));
+        if self.used > shape.capacity {
+            return Err(Error::corrupt("slots in use", format!("at most {}", shape.capacity), self.used));
         }
         Ok(self)
     }
@@ -838,7 +845,7 @@ impl Insert for QuotientFilter {
         for items in items.chunks(BATCH) {
             for (item, digest) in items.iter().zip(self.digests(items)) {
                 item.bare()?;
-                fresh += u64::from(self.add(self.hash(digest), 1)?);
+                fresh += u64::from(self.add_at(self.shape.place(digest), 1)?);
             }
         }
         Ok(fresh)

@@ -56,7 +56,7 @@ impl Ones {
             }
             return found;
         }
-        select(word, rank).map_or(0, |position| 1 << position)
+        nth(word, rank)
     }
 }
 
@@ -78,24 +78,24 @@ static IN_BYTE: [[u8; 256]; 8] = {
     table
 };
 
-/// What [`Ones::select`] finds, by ordinary instructions.
+/// What [`Ones::nth`] finds, by ordinary instructions. Not inlined: it would take registers from those that have others.
 ///
 /// Byte i of `sums` counts the ones in the bytes up to i, the last one all. The bytes whose sum is at most the rank lie before
 /// the one that is sought; adding 127 - rank to each sum (at most 64) sets the highest bit of the others.
-#[inline]
-fn select(word: u64, rank: u32) -> Option<u32> {
+#[inline(never)]
+fn nth(word: u64, rank: u32) -> u64 {
     const BYTES: u64 = 0x0101_0101_0101_0101;
     let pairs = word - (word >> 1 & (BYTES * 0x55));
     let nibbles = (pairs & (BYTES * 0x33)) + (pairs >> 2 & (BYTES * 0x33));
     let sums = ((nibbles + (nibbles >> 4)) & (BYTES * 0x0F)).wrapping_mul(BYTES);
     if u64::from(rank) >= sums >> 56 {
-        return None;
+        return 0;
     }
     let beyond = (sums + BYTES * u64::from(127 - rank)) & (BYTES * 0x80);
     let shift = beyond.trailing_zeros() & 0x38;
     let before = (sums << 8 >> shift & 0xFF) as u32;
     let byte = word >> shift & 0xFF;
-    Some(shift + u32::from(IN_BYTE[(rank - before) as usize & 7][byte as usize]))
+    1 << (shift + u32::from(IN_BYTE[(rank - before) as usize & 7][byte as usize]))
 }
 
 #[cfg(test)]

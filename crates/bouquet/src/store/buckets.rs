@@ -14,7 +14,7 @@
 //! quadruples of sixteen values, which 12 bits number instead of 16.
 
 use crate::error::{Error, Result};
-use crate::simd::prefetch;
+use crate::simd::{ones::Ones, prefetch};
 use crate::store::lanes::Lanes;
 use crate::store::{BitStore, field_max, invert_window, read_field, read_window, write_field};
 
@@ -94,18 +94,20 @@ pub(crate) struct Buckets {
     bits: BitStore,
     buckets: u64,
     shape: Shape,
+    ones: Ones,
 }
 
 impl Buckets {
     /// Empty buckets.
     pub(crate) fn zeroed(buckets: u64, shape: Shape) -> Result<Self> {
         // Zeros are empty slots in a sorted bucket as well: four nibbles 0 have the code 0.
-        Ok(Buckets { bits: BitStore::zeroed(shape.bits(buckets)?)?, buckets, shape })
+        Ok(Buckets { bits: BitStore::zeroed(shape.bits(buckets)?)?, buckets, shape, ones: Ones::detect() })
     }
 
     /// The buckets in these bits, which must be as many as the shape takes.
     pub(crate) fn from_bits(bits: BitStore, buckets: u64, shape: Shape) -> Option<Self> {
-        (shape.bits(buckets).ok()? == bits.len()).then_some(Buckets { bits, buckets, shape })
+        let is_whole = shape.bits(buckets).ok()? == bits.len();
+        is_whole.then(|| Buckets { bits, buckets, shape, ones: Ones::detect() })
     }
 
     pub(crate) fn bits(&self) -> &BitStore {
@@ -176,7 +178,22 @@ impl Buckets {
         if self.shape.sorted {
             return self.unpacked(bucket).iter().filter(|&&entry| entry == 0).count() as u32;
         }
-        self.groups(bucket).map(|place| self.shape.lanes.zero(self.lanes(place)).count_ones()).sum()
+        self.groups(bucket).map(|place| self.ones.count(self.shape.lanes.zero(self.lanes(place)))).sum()
+    }
+
+    /// Whether the bucket has an entry with this key, and the number of empty slots, for the price of one of them.
+    #[inline]
+    pub(crate) fn survey(&self, bucket: u64, key: u64) -> (bool, u32) {
+        if self.shape.sorted {
+            return (self.contains(bucket, key), self.free(bucket));
+        }
+        let (mut found, mut free) = (0, 0);
+        for place in self.groups(bucket) {
+            let lanes = self.lanes(place);
+            found |= self.shape.lanes_with(lanes, key);
+            free += self.ones.count(self.shape.lanes.zero(lanes));
+        }
+        (found != 0, free)
     }
 
     /// Puts `new` in the place of one entry that equals `old`, and says whether there was one. The entry 0 is an empty
@@ -373,6 +390,7 @@ mod tests {
                 for asked in expected.iter().map(|entry| entry & field_max(key)).chain([absent & field_max(key)]) {
                     let in_list = expected.iter().any(|&e| e != 0 && e & field_max(key) == asked);
                     assert_eq!(table.contains(bucket, asked), in_list, "{shape:?} {asked}");
+                    assert_eq!(table.survey(bucket, asked), (in_list, table.free(bucket)), "{shape:?} {asked}");
                     let entry = table.find(bucket, asked);
                     assert_eq!(entry.is_some(), in_list);
                     assert!(entry.is_none_or(|e| expected.contains(&e) && e & field_max(key) == asked));

@@ -1,7 +1,7 @@
 //! Slots with two bits of rank and select each, and an offset per 64: the layout of the rank-select quotient filter.
 //!
 //! ```text
-//! block   | 64 occupieds | 64 runends | 64 remainders of r bits |      and 8 bits of offset
+//! block   | 8 bits of offset | 64 occupieds | 64 runends | 64 remainders of r bits |
 //! ```
 //!
 //! Bit i of the *occupieds* tells that home i has a run, bit j of the *runends* that a run ends in slot j. Runs are in the
@@ -10,8 +10,8 @@
 //! earlier homes; from there on, runends are counted within the block. It has 8 bits: 255 means that or more, and the
 //! true value follows from the blocks before.
 //!
-//! Occupieds, runends and remainders of a block lie together, because an operation needs all three; the offsets, a word for
-//! 512 slots, apart.
+//! All parts of a block lie together, because an operation needs them all. Blocks are not aligned to words: eight bytes are
+//! read from any byte on, which are remainders of eight bytes less seven bits.
 //!
 //! Most operations concern one block and a run whose remainders fit in a word. Those are done on its words in registers,
 //! without a branch that depends on what the block holds but where it must be, because it could not be predicted.
@@ -21,23 +21,32 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 use crate::simd::{ones::Ones, prefetch};
 use crate::store::lanes::Lanes;
-use crate::store::{BitStore, Words, field_max, invert_window, read_field, read_window, write_field};
+use crate::store::{BitStore, Words, field_max, read_field, write_field};
 
 use super::table::Table;
 
 const SLOTS: u64 = 64;
 
+/// The places of the parts of a block, in bytes: the offset comes first.
+const OCCUPIEDS: usize = 1;
+const RUNENDS: usize = 9;
+const REMAINDERS: usize = 17;
+
+/// Bytes behind the last block, so that a window on its last remainder is read as any other.
+const MARGIN: usize = 16;
+
+/// The bits that eight bytes hold from any bit of the first on.
+const WINDOW: u32 = 57;
+
 /// An offset of this or more.
 const MANY: u8 = u8::MAX;
 
-/// The words of a block before its remainders.
-const HEAD: usize = 2;
-
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ranked {
+    /// The bytes of the blocks.
     words: Words,
-    offsets: Vec<u8>,
-    /// The remainders that fit in a word.
+    blocks: u64,
+    /// The remainders that fit in a window.
     lanes: Lanes,
     ones: Ones,
 }
@@ -61,10 +70,12 @@ impl Head {
         Head { occupieds, ends, behind: ends << 1 | (own & own.wrapping_neg()) }
     }
 
-    /// Of the block of these words; nothing if more than its slots belong to earlier homes.
+    /// Of the block that these bytes begin with; nothing if more than its slots belong to earlier homes.
     #[inline(always)]
-    fn of(block: &[u64], offset: u8) -> Option<Self> {
-        (offset < SLOTS as u8).then(|| Head::new(block[0], block[1], offset.into()))
+    fn of(block: &[u8]) -> Option<Self> {
+        let head: &[u8; REMAINDERS] = block.first_chunk()?;
+        let offset = head[0];
+        (offset < SLOTS as u8).then(|| Head::new(load(head, OCCUPIEDS), load(head, RUNENDS), offset.into()))
     }
 
     /// The slot behind the runs of the homes below `homes`, but not before `least` (at most 63); 64 if it is not in the block.
@@ -101,49 +112,102 @@ struct Run {
     lanes: u64,
 }
 
-/// A run beside a remainder.
+/// What a run has of a remainder.
 ///
 /// Whether a symbol is a remainder or a digit of a counter is not known here. But if the symbols that are less than the
 /// remainder come first in the run, then the first of the others is the remainder if it is in: a code that begins with a lesser
 /// remainder ends with it, too, so that its digits are all less; and the symbols of a code that begins with a larger one come
 /// behind.
-struct Order {
-    /// The highest bits of the lanes of the run that are less.
-    less: u64,
-    /// The highest bit of the first lane that is not.
-    first: u64,
-    /// Whether those that are less come first.
-    is_plain: bool,
+enum Share {
+    /// None of its symbols.
+    Nothing,
+    /// The remainder, behind so many others, and once if nothing else equals it.
+    Slot { before: u32, once: bool },
+    /// Only the codes can tell.
+    Unclear,
 }
 
 impl Run {
-    /// The run of home number `at` in a block of these remainders, behind which there is one word more.
+    /// The run of home number `at` in the block that these bytes begin with.
     #[inline(always)]
-    fn new(head: Head, remainders: &[u64], at: u32, lanes: Lanes, ones: Ones) -> Option<Self> {
+    fn new(head: Head, block: &[u8], at: u32, lanes: Lanes, ones: Ones) -> Option<Self> {
         let begin = head.behind(at, at, ones);
         let occupied = (head.occupieds >> at & 1) as u32;
-        // More than a word has lanes where a run does not end in the block.
+        // More than a window has lanes where a run does not end in the block.
         let len = ((head.ends >> (begin % 64) | 1 << 63).trailing_zeros() + 1) & occupied.wrapping_neg();
         if begin > 63 || len > lanes.count() {
             return None;
         }
-        let window = lanes.of(read_window(remainders, u64::from(begin * lanes.width())));
-        let lanes = lanes.highest() & below(u64::from(len * lanes.width()));
+        let (byte, shift) = field(begin, lanes.width());
+        let window = load(block, byte) >> shift;
+        let lanes = lanes.highest() & ((1 << (len * lanes.width())) - 1);
         Some(Run { begin, len, window, lanes })
     }
 
-    /// The highest bits of the lanes that equal the remainder.
+    /// The highest bits of the lanes that are less than the remainder, and of those that equal it.
     #[inline(always)]
-    fn equal(&self, remainder: u64, lanes: Lanes) -> u64 {
-        lanes.zero(self.window ^ lanes.spread(remainder)) & self.lanes
+    fn compare(&self, remainder: u64, lanes: Lanes) -> (u64, u64) {
+        let own = lanes.spread(remainder);
+        (lanes.less(self.window, own) & self.lanes, lanes.zero(self.window ^ own) & self.lanes)
     }
 
     #[inline(always)]
-    fn order(&self, remainder: u64, lanes: Lanes) -> Order {
-        let less = lanes.less(self.window, lanes.spread(remainder)) & self.lanes;
+    fn share(&self, remainder: u64, lanes: Lanes, ones: Ones) -> Share {
+        let (less, equal) = self.compare(remainder, lanes);
+        if equal == 0 {
+            return Share::Nothing;
+        }
+        let first = equal & equal.wrapping_neg();
+        if less != lanes.highest() & (first - 1) {
+            return Share::Unclear;
+        }
+        Share::Slot { before: ones.count(less), once: equal == first }
+    }
+
+    /// The slot where a remainder belongs that the run does not have; nothing if only the codes can tell.
+    #[inline(always)]
+    fn room(&self, remainder: u64, lanes: Lanes, ones: Ones) -> Option<u32> {
+        let (less, equal) = self.compare(remainder, lanes);
         let others = self.lanes & !less;
-        let from_first = others.wrapping_neg();
-        Order { less, first: others & from_first, is_plain: less & from_first == 0 }
+        ((equal | less & others.wrapping_neg()) == 0).then(|| self.begin + ones.count(less))
+    }
+}
+
+/// Where in a block the remainder of a slot begins: the byte and the bit in it.
+#[inline(always)]
+fn field(slot: u32, width: u32) -> (usize, u32) {
+    let bit = slot * width;
+    (REMAINDERS + (bit / 8) as usize, bit % 8)
+}
+
+/// The eight bytes from byte `at` on; zero if they are not there.
+#[inline(always)]
+fn load(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).and_then(<[u8]>::first_chunk).map_or(0, |&word| u64::from_le_bytes(word))
+}
+
+/// Changes the eight bytes from byte `at` on.
+#[inline(always)]
+fn change(bytes: &mut [u8], at: usize, to: impl FnOnce(u64) -> u64) {
+    if let Some(word) = bytes.get_mut(at..at + 8).and_then(<[u8]>::first_chunk_mut) {
+        *word = to(u64::from_le_bytes(*word)).to_le_bytes();
+    }
+}
+
+/// The remainder of a slot of a block, if it fits in a window.
+#[inline(always)]
+fn get(block: &[u8], slot: u32, width: u32) -> u64 {
+    let (byte, shift) = field(slot, width);
+    load(block, byte) >> shift & field_max(width)
+}
+
+/// Inverts the bits of a remainder of an unused slot, or makes it zero.
+#[inline(always)]
+fn invert(block: &mut [u8], slot: u32, width: u32, remainder: u64) {
+    let (byte, shift) = field(slot, width);
+    change(block, byte, |word| word ^ remainder << shift);
+    if width > WINDOW {
+        change(block, byte + 8, |word| word ^ remainder >> 1 >> (63 - shift));
     }
 }
 
@@ -156,61 +220,71 @@ fn below(at: u64) -> u64 {
 impl Ranked {
     pub(super) fn zeroed(slots: u64, width: u32) -> Result<Self> {
         let blocks = slots.div_ceil(SLOTS);
-        // One word more than the blocks have, so that a window on the last one's remainders is read as any other.
-        let words = Words::zeroed(blocks.saturating_mul(u64::from(width) + HEAD as u64).saturating_add(1))?;
-        let lanes = Lanes::new(64 / width, width);
-        Ok(Ranked { words, offsets: vec![0; blocks as usize], lanes, ones: Ones::detect() })
+        let bytes = blocks.saturating_mul(stride(width) as u64).saturating_add(MARGIN as u64);
+        let lanes = Lanes::new(WINDOW / width, width);
+        Ok(Ranked { words: Words::zeroed(bytes.div_ceil(8))?, blocks, lanes, ones: Ones::detect() })
     }
 
     /// The bits of so many slots: 2.125 each beside the remainder.
     pub(super) fn bits(slots: u64, width: u32) -> Option<u64> {
         let blocks = slots.div_ceil(SLOTS);
-        blocks.checked_mul(SLOTS)?.checked_mul(u64::from(width) + HEAD as u64)?.checked_add(blocks.checked_mul(8)?)
+        blocks.checked_mul(SLOTS)?.checked_mul(u64::from(width) + 2)?.checked_add(blocks.checked_mul(8)?)
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self.words.as_slice())
+    }
+
+    /// Where a block begins.
+    #[inline(always)]
+    fn begin(&self, block: u64) -> usize {
+        block as usize * stride(self.lanes.width())
+    }
+
+    /// The bytes from a block on.
+    #[inline]
+    fn block(&self, block: u64) -> &[u8] {
+        &self.bytes()[self.begin(block)..]
     }
 
     #[inline]
-    fn stride(&self) -> usize {
-        self.lanes.width() as usize + HEAD
+    fn block_mut(&mut self, block: u64) -> &mut [u8] {
+        let begin = self.begin(block);
+        &mut bytemuck::cast_slice_mut::<u64, u8>(self.words.as_mut_slice())[begin..]
     }
 
     #[inline]
-    fn blocks(&self) -> u64 {
-        self.offsets.len() as u64
+    fn offset(&self, block: u64) -> u8 {
+        self.block(block)[0]
     }
 
     #[inline]
     fn occupieds(&self, block: u64) -> u64 {
-        self.words.as_slice()[block as usize * self.stride()]
+        load(self.block(block), OCCUPIEDS)
     }
 
     #[inline]
     fn runends(&self, block: u64) -> u64 {
-        self.words.as_slice()[block as usize * self.stride() + 1]
+        load(self.block(block), RUNENDS)
     }
 
-    /// A word of a block, to be changed.
-    #[inline]
-    fn head_mut(&mut self, block: u64, word: usize) -> &mut u64 {
-        let at = block as usize * self.stride() + word;
-        &mut self.words.as_mut_slice()[at]
+    /// Changes the bit of a slot in the words at this place of the blocks.
+    fn set_bit(&mut self, place: usize, slot: u64, bit: bool) {
+        let one = 1 << (slot % SLOTS);
+        change(self.block_mut(slot / SLOTS), place, |word| if bit { word | one } else { word & !one });
     }
 
+    /// The remainders of a block, and what lies behind them.
     #[inline]
-    fn remainders(&self, block: u64) -> &[u64] {
-        let begin = block as usize * self.stride();
-        &self.words.as_slice()[begin + HEAD..begin + self.stride()]
-    }
-
-    #[inline]
-    fn remainders_mut(&mut self, block: u64) -> &mut [u64] {
-        let (begin, stride) = (block as usize * self.stride(), self.stride());
-        &mut self.words.as_mut_slice()[begin + HEAD..begin + stride]
+    fn remainders_mut(&mut self, block: u64) -> &mut [u8] {
+        &mut self.block_mut(block)[REMAINDERS..]
     }
 
     /// The slot behind the runs of homes before a block, or its first.
     #[inline]
     fn begin_of(&self, block: u64) -> u64 {
-        let offset = self.offsets[block as usize];
+        let offset = self.offset(block);
         if offset == MANY { self.true_begin(block) } else { block * SLOTS + u64::from(offset) }
     }
 
@@ -221,7 +295,7 @@ impl Ranked {
             return begin;
         }
         let mut block = begin / SLOTS;
-        let mut ends = if block < self.blocks() { self.runends(block) & !below(begin % SLOTS) } else { 0 };
+        let mut ends = if block < self.blocks { self.runends(block) & !below(begin % SLOTS) } else { 0 };
         loop {
             if let Some(end) = self.ones.select(ends, n - 1) {
                 return block * SLOTS + u64::from(end) + 1;
@@ -229,7 +303,7 @@ impl Ranked {
             n -= self.ones.count(ends);
             block += 1;
             // As many runs end as homes have one, so this is not reached.
-            if block >= self.blocks() {
+            if block >= self.blocks {
                 return self.slots();
             }
             ends = self.runends(block);
@@ -241,10 +315,10 @@ impl Ranked {
     fn true_begin(&self, block: u64) -> u64 {
         let mut known = block;
         // The first block has no runs before it.
-        while known > 0 && self.offsets[known as usize] == MANY {
+        while known > 0 && self.offset(known) == MANY {
             known -= 1;
         }
-        let mut end = known * SLOTS + u64::from(self.offsets[known as usize] % MANY);
+        let mut end = known * SLOTS + u64::from(self.offset(known) % MANY);
         for earlier in known..block {
             end = self.nth_end(end.max(earlier * SLOTS), self.ones.count(self.occupieds(earlier)));
         }
@@ -269,13 +343,13 @@ impl Ranked {
         slot.min(self.slots())
     }
 
-    /// The first one in word `word` of the blocks from position `from` on.
+    /// The first one in the words at this place of the blocks from position `from` on.
     #[inline]
-    fn next_one(&self, word: usize, from: u64) -> Option<u64> {
+    fn next_one(&self, place: usize, from: u64) -> Option<u64> {
         let mut block = from / SLOTS;
         let mut keep = !below(from % SLOTS);
-        while block < self.blocks() {
-            let ones = self.words.as_slice()[block as usize * self.stride() + word] & keep;
+        while block < self.blocks {
+            let ones = load(self.block(block), place) & keep;
             if ones != 0 {
                 return Some(block * SLOTS + u64::from(ones.trailing_zeros()));
             }
@@ -293,7 +367,7 @@ impl Ranked {
             let begin = if block == first { from % SLOTS } else { 0 };
             let end = if block == last { to % SLOTS + 1 } else { SLOTS };
             carried = shift_fields_up(self.remainders_mut(block), begin, end, width, carried);
-            end_bit = shift_bits_up(self.head_mut(block, 1), begin, end, end_bit);
+            end_bit = shift_bits_up(self.block_mut(block), begin, end, end_bit);
         }
     }
 
@@ -305,25 +379,27 @@ impl Ranked {
             let begin = if block == first { from % SLOTS } else { 0 };
             let end = if block == last { (to - 1) % SLOTS + 1 } else { SLOTS };
             carried = shift_fields_down(self.remainders_mut(block), begin, end, width, carried);
-            end_bit = shift_bits_down(self.head_mut(block, 1), begin, end, end_bit);
+            end_bit = shift_bits_down(self.block_mut(block), begin, end, end_bit);
         }
     }
 
     /// The bits of the occupieds, the runends, the remainders and the offsets, each together.
     pub(super) fn to_stores(&self) -> Result<[BitStore; 4]> {
         let (slots, width) = (self.slots(), self.lanes.width() as usize);
-        let sizes = [slots, slots, slots * width as u64, self.blocks() * 8];
+        let sizes = [slots, slots, slots * width as u64, self.blocks * 8];
         let [mut occupieds, mut runends, mut remainders, mut offsets] = {
             let [a, b, c, d] = sizes.map(BitStore::zeroed);
             [a?, b?, c?, d?]
         };
-        for block in 0..self.blocks() {
+        for block in 0..self.blocks {
             let at = block as usize;
             occupieds.words_mut()[at] = self.occupieds(block);
             runends.words_mut()[at] = self.runends(block);
             let own = at * width..(at + 1) * width;
-            remainders.words_mut()[own].copy_from_slice(self.remainders(block));
-            write_field(offsets.words_mut(), block * 8, 8, self.offsets[at].into());
+            let own = &mut remainders.words_mut()[own];
+            let words = self.block(block)[REMAINDERS..].as_chunks().0;
+            own.iter_mut().zip(words).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
+            write_field(offsets.words_mut(), block * 8, 8, self.offset(block).into());
         }
         Ok([occupieds, runends, remainders, offsets])
     }
@@ -332,13 +408,15 @@ impl Ranked {
     pub(super) fn from_stores(slots: u64, width: u32, stores: &[BitStore; 4]) -> Result<Self> {
         let mut table = Self::zeroed(slots, width)?;
         let [occupieds, runends, remainders, offsets] = stores;
-        for block in 0..table.blocks() {
+        for block in 0..table.blocks {
             let at = block as usize;
-            *table.head_mut(block, 0) = occupieds.words()[at];
-            *table.head_mut(block, 1) = runends.words()[at];
-            let own = at * width as usize..(at + 1) * width as usize;
-            table.remainders_mut(block).copy_from_slice(&remainders.words()[own]);
-            table.offsets[at] = read_field(offsets.words(), block * 8, 8) as u8;
+            let own = &remainders.words()[at * width as usize..(at + 1) * width as usize];
+            let bytes = table.block_mut(block);
+            bytes[0] = read_field(offsets.words(), block * 8, 8) as u8;
+            change(bytes, OCCUPIEDS, |_| occupieds.words()[at]);
+            change(bytes, RUNENDS, |_| runends.words()[at]);
+            let target = bytes[REMAINDERS..].as_chunks_mut().0;
+            target.iter_mut().zip(own).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
         }
         table.check()?;
         Ok(table)
@@ -350,11 +428,11 @@ impl Ranked {
         let corrupt =
             |what: &str, slot: u64| Error::corrupt(what, "a sequence of runs", format!("other at slot {slot}"));
         let (mut unused, mut home) = (0, None);
-        for block in 0..self.blocks() {
+        for block in 0..self.blocks {
             // Behind the runs of homes before the block.
             let begin = unused.max(block * SLOTS);
             let offset = (begin - block * SLOTS).min(u64::from(MANY));
-            if u64::from(self.offsets[block as usize]) != offset {
+            if u64::from(self.offset(block)) != offset {
                 return Err(corrupt("offset of a block", block * SLOTS));
             }
             let mut homes = self.occupieds(block);
@@ -363,16 +441,16 @@ impl Ranked {
                 homes &= homes - 1;
                 let start = unused.max(next);
                 if (unused..start).any(|slot| self.get(slot) != 0)
-                    || self.next_one(1, unused).is_some_and(|end| end < start)
+                    || self.next_one(RUNENDS, unused).is_some_and(|end| end < start)
                 {
                     return Err(corrupt("unused slots", unused));
                 }
-                unused = self.next_one(1, start).ok_or_else(|| corrupt("runends", start))? + 1;
+                unused = self.next_one(RUNENDS, start).ok_or_else(|| corrupt("runends", start))? + 1;
                 home = Some(next);
             }
         }
         let rest_is_empty =
-            (unused..self.slots()).all(|slot| self.get(slot) == 0) && self.next_one(1, unused).is_none();
+            (unused..self.slots()).all(|slot| self.get(slot) == 0) && self.next_one(RUNENDS, unused).is_none();
         if rest_is_empty { Ok(()) } else { Err(corrupt("slots behind the last run", home.unwrap_or(0))) }
     }
 }
@@ -380,7 +458,7 @@ impl Ranked {
 impl Table for Ranked {
     #[inline]
     fn slots(&self) -> u64 {
-        self.blocks() * SLOTS
+        self.blocks * SLOTS
     }
 
     #[inline]
@@ -390,9 +468,9 @@ impl Table for Ranked {
 
     #[inline]
     fn prefetch(&self, home: u64) {
-        let begin = (home / SLOTS) as usize * self.stride();
-        prefetch(self.words.as_slice(), begin);
-        prefetch(self.words.as_slice(), begin + HEAD + ((home % SLOTS) * u64::from(self.lanes.width()) / 64) as usize);
+        let begin = self.begin(home / SLOTS);
+        prefetch(self.bytes(), begin);
+        prefetch(self.bytes(), begin + field((home % SLOTS) as u32, self.lanes.width()).0);
     }
 
     #[inline]
@@ -409,24 +487,25 @@ impl Table for Ranked {
 
     #[inline]
     fn run_end(&self, begin: u64) -> u64 {
-        self.next_one(1, begin).map_or(self.slots(), |end| end + 1)
+        self.next_one(RUNENDS, begin).map_or(self.slots(), |end| end + 1)
     }
 
     fn next_home(&self, from: u64) -> Option<u64> {
-        self.next_one(0, from)
+        self.next_one(OCCUPIEDS, from)
     }
 
     #[inline]
     fn get(&self, slot: u64) -> u64 {
-        let width = self.lanes.width();
-        read_field(self.remainders(slot / SLOTS), slot % SLOTS * u64::from(width), width)
+        let (byte, shift) = field((slot % SLOTS) as u32, self.lanes.width());
+        let block = self.block(slot / SLOTS);
+        let low = load(block, byte) >> shift;
+        (low | load(block, byte + 8) << 1 << (63 - shift)) & field_max(self.lanes.width())
     }
 
     #[inline]
     fn set(&mut self, slot: u64, value: u64) {
-        let width = self.lanes.width();
-        let value = value & field_max(width);
-        write_field(self.remainders_mut(slot / SLOTS), slot % SLOTS * u64::from(width), width, value);
+        let (width, old) = (self.lanes.width(), self.get(slot));
+        invert(self.block_mut(slot / SLOTS), (slot % SLOTS) as u32, width, old ^ value & field_max(width));
     }
 
     fn open(&mut self, home: u64, run: &mut Range<u64>, slot: u64, value: u64) -> bool {
@@ -436,16 +515,16 @@ impl Table for Ranked {
         }
         self.shift_up(slot, unused, value);
         if run.is_empty() {
-            *self.head_mut(home / SLOTS, 0) |= 1 << (home % SLOTS);
-            *self.head_mut(slot / SLOTS, 1) |= 1 << (slot % SLOTS);
+            self.set_bit(OCCUPIEDS, home, true);
+            self.set_bit(RUNENDS, slot, true);
         } else if slot == run.end {
-            *self.head_mut((slot - 1) / SLOTS, 1) &= !(1 << ((slot - 1) % SLOTS));
-            *self.head_mut(slot / SLOTS, 1) |= 1 << (slot % SLOTS);
+            self.set_bit(RUNENDS, slot - 1, false);
+            self.set_bit(RUNENDS, slot, true);
         }
         run.end += 1;
         // All slots from the home to the unused one belong to runs of homes before these blocks, one more than before.
         for block in home / SLOTS + 1..=unused / SLOTS {
-            let offset = &mut self.offsets[block as usize];
+            let offset = &mut self.block_mut(block)[0];
             *offset = offset.saturating_add(1);
         }
         true
@@ -456,144 +535,171 @@ impl Table for Ranked {
         let end = self.settle(run.end, 0);
         self.shift_down(slot, end);
         if run.end - run.start == 1 {
-            *self.head_mut(home / SLOTS, 0) &= !(1 << (home % SLOTS));
+            self.set_bit(OCCUPIEDS, home, false);
         } else if slot + 1 == run.end {
-            *self.head_mut((slot - 1) / SLOTS, 1) |= 1 << ((slot - 1) % SLOTS);
+            self.set_bit(RUNENDS, slot - 1, true);
         }
         run.end -= 1;
         for block in home / SLOTS + 1..=(end - 1) / SLOTS {
-            if self.offsets[block as usize] == MANY {
-                let offset = self.true_begin(block) - block * SLOTS;
-                self.offsets[block as usize] = offset.min(u64::from(MANY)) as u8;
-            } else {
-                self.offsets[block as usize] -= 1;
-            }
+            let offset = match self.offset(block) {
+                MANY => (self.true_begin(block) - block * SLOTS).min(u64::from(MANY)) as u8,
+                offset => offset - 1,
+            };
+            self.block_mut(block)[0] = offset;
         }
     }
 
     #[inline]
     fn glance(&self, home: u64, remainder: u64) -> Option<bool> {
-        let (block, at) = ((home / SLOTS) as usize, (home % SLOTS) as u32);
-        let begin = block * self.stride();
-        let words = &self.words.as_slice()[begin..=begin + self.stride()];
-        if words[0] >> at & 1 == 0 {
+        let (lanes, ones, at) = (self.lanes, self.ones, (home % SLOTS) as u32);
+        let block = self.bytes().get(self.begin(home / SLOTS)..)?;
+        if load(block, OCCUPIEDS) >> at & 1 == 0 {
             return Some(false);
         }
-        let head = Head::of(words, self.offsets[block])?;
-        let run = Run::new(head, &words[HEAD..], at, self.lanes, self.ones)?;
-        let equal = run.equal(remainder, self.lanes);
-        if equal == 0 {
+        let head = Head::of(block)?;
+        let begin = head.behind(at, at, ones);
+        if begin > 63 || lanes.count() == 0 {
+            return None;
+        }
+        // Most runs are one slot long, and in the first slot nothing but the least remainder can be.
+        let first = get(block, begin, lanes.width());
+        if first == remainder {
+            return Some(true);
+        }
+        if head.ends >> begin & 1 == 1 {
             return Some(false);
         }
-        let order = run.order(remainder, self.lanes);
-        order.is_plain.then_some(equal & order.first != 0)
+        self.glance_at_run(home, remainder)
     }
 
     #[inline]
     fn add_simply(&mut self, home: u64, remainder: u64) -> bool {
-        let (lanes, ones) = (self.lanes, self.ones);
-        let (block, at) = ((home / SLOTS) as usize, (home % SLOTS) as u32);
-        let (begin, stride) = (block * self.stride(), self.stride());
-        let words = &mut self.words.as_mut_slice()[begin..=begin + stride];
-        let Some(head) = Head::of(words, self.offsets[block]) else { return false };
-        if head.behind(at + 1, at, ones) == at {
-            // The home is unused, so that its bits are zero.
-            words[0] |= 1 << at;
-            words[1] |= 1 << at;
-            invert_window(&mut words[HEAD..], u64::from(at * lanes.width()), remainder);
-            return true;
-        }
-        let Some(run) = Run::new(head, &words[HEAD..], at, lanes, ones) else { return false };
-        let order = run.order(remainder, lanes);
-        if !order.is_plain || run.equal(remainder, lanes) != 0 {
-            return false;
-        }
-        let (slot, end) = (run.begin + ones.count(order.less), run.begin + run.len);
-        let unused = head.settle(end, 1, ones);
-        if unused > 63 {
-            return false;
-        }
-        let (slot, unused) = (u64::from(slot), u64::from(unused));
-        shift_fields_up(&mut words[HEAD..], slot, unused + 1, lanes.width(), remainder);
-        words[0] |= 1 << at;
-        // The run's end is here if this is the last of its slots, and then no longer in the one before.
-        let ends_here = slot == u64::from(end);
-        shift_bits_up(&mut words[1], slot, unused + 1, ends_here.into());
-        words[1] &= !(u64::from(ends_here & (run.len > 0)) << slot >> 1);
-        true
+        self.add_in_block(home, remainder).is_some()
     }
 
     #[inline]
     fn take_simply(&mut self, home: u64, remainder: u64) -> bool {
-        let (lanes, ones) = (self.lanes, self.ones);
-        let (block, at) = ((home / SLOTS) as usize, (home % SLOTS) as u32);
-        let (begin, stride) = (block * self.stride(), self.stride());
-        let words = &mut self.words.as_mut_slice()[begin..=begin + stride];
-        let Some(head) = Head::of(words, self.offsets[block]) else { return false };
-        let Some(run) = Run::new(head, &words[HEAD..], at, lanes, ones) else { return false };
-        let (order, equal) = (run.order(remainder, lanes), run.equal(remainder, lanes));
-        // More than one symbol that equals it may be a counter.
-        if !order.is_plain || equal == 0 || equal != order.first {
-            return false;
-        }
-        let (slot, end) = (run.begin + ones.count(order.less), run.begin + run.len);
-        if end > 63 {
-            return false;
-        }
-        let is_alone = run.len == 1;
-        if is_alone & (head.behind(end, end, ones) == end) {
-            // Nothing moves.
-            words[0] &= !(1 << at);
-            words[1] &= !(1 << slot);
-            invert_window(&mut words[HEAD..], u64::from(slot * lanes.width()), remainder);
-            return true;
-        }
-        let settled = head.settle(end, 0, ones);
-        if settled > 63 {
-            return false;
-        }
-        let (slot, settled) = (u64::from(slot), u64::from(settled));
-        shift_fields_down(&mut words[HEAD..], slot, settled, lanes.width(), 0);
-        words[0] &= !(u64::from(is_alone) << at);
-        shift_bits_down(&mut words[1], slot, settled, 0);
-        // If it was the last of several, the run now ends before it.
-        words[1] |= u64::from((slot + 1 == u64::from(end)) & !is_alone) << slot >> 1;
-        true
+        self.take_in_block(home, remainder).is_some()
     }
 }
 
-/// The two words in which the bits `from..to` are, and where in them, if they are in two: whether it is one or two then does not
-/// matter, and could not be predicted.
-#[inline(always)]
-fn pair(words: &mut [u64], from: u64, to: u64) -> Option<(&mut [u64; 2], u128, u64)> {
-    let (low, len) = (from % 64, to - from);
-    if low + len > 128 {
-        return None;
+impl Ranked {
+    /// Whether a run of several slots has the remainder. Not inlined: it would take registers from the others.
+    #[inline(never)]
+    fn glance_at_run(&self, home: u64, remainder: u64) -> Option<bool> {
+        let (lanes, ones, at) = (self.lanes, self.ones, (home % SLOTS) as u32);
+        let block = self.block(home / SLOTS);
+        let run = Run::new(Head::of(block)?, block, at, lanes, ones)?;
+        match run.share(remainder, lanes, ones) {
+            Share::Nothing => Some(false),
+            Share::Slot { .. } => Some(true),
+            Share::Unclear => None,
+        }
     }
-    let pair = words.get_mut((from / 64) as usize..)?.first_chunk_mut()?;
-    Some((pair, u128::MAX >> (128 - len) << low, low))
+}
+
+/// Changes of one block; nothing has changed when they give nothing.
+impl Ranked {
+    #[inline(always)]
+    fn add_in_block(&mut self, home: u64, remainder: u64) -> Option<()> {
+        let (lanes, ones, at) = (self.lanes, self.ones, (home % SLOTS) as u32);
+        let block = self.block_mut(home / SLOTS);
+        let head = Head::of(block)?;
+        if head.behind(at + 1, at, ones) == at {
+            // The home is unused, so that its bits are zero.
+            change(block, OCCUPIEDS, |homes| homes | 1 << at);
+            change(block, RUNENDS, |ends| ends | 1 << at);
+            invert(block, at, lanes.width(), remainder);
+            return Some(());
+        }
+        let run = Run::new(head, block, at, lanes, ones)?;
+        let (slot, end) = (run.room(remainder, lanes, ones)?, run.begin + run.len);
+        let unused = head.settle(end, 1, ones);
+        if unused > 63 {
+            return None;
+        }
+        let (slot, unused) = (u64::from(slot), u64::from(unused));
+        change(block, OCCUPIEDS, |homes| homes | 1 << at);
+        // The run's end is here if this is the last of its slots, and then no longer in the one before.
+        let ends_here = slot == u64::from(end);
+        shift_bits_up(block, slot, unused + 1, ends_here.into());
+        change(block, RUNENDS, |ends| ends & !(u64::from(ends_here & (run.len > 0)) << slot >> 1));
+        shift_fields_up(&mut block[REMAINDERS..], slot, unused + 1, lanes.width(), remainder);
+        Some(())
+    }
+
+    #[inline(always)]
+    fn take_in_block(&mut self, home: u64, remainder: u64) -> Option<()> {
+        let (lanes, ones, at) = (self.lanes, self.ones, (home % SLOTS) as u32);
+        let block = self.block_mut(home / SLOTS);
+        let head = Head::of(block)?;
+        if lanes.count() == 0 || head.occupieds >> at & 1 == 0 {
+            return None;
+        }
+        let begin = head.behind(at, at, ones);
+        if begin > 62 {
+            return None;
+        }
+        let is_alone = head.ends >> begin & 1 == 1;
+        let stays = head.behind(begin + 1, begin + 1, ones) == begin + 1;
+        if is_alone & stays {
+            // Nothing moves.
+            if get(block, begin, lanes.width()) != remainder {
+                return None;
+            }
+            change(block, OCCUPIEDS, |homes| homes & !(1 << at));
+            change(block, RUNENDS, |ends| ends & !(1 << begin));
+            invert(block, begin, lanes.width(), remainder);
+            return Some(());
+        }
+        let run = Run::new(head, block, at, lanes, ones)?;
+        // Another symbol that equals it may belong to a counter.
+        let Share::Slot { before, once: true } = run.share(remainder, lanes, ones) else { return None };
+        let end = run.begin + run.len;
+        if end > 63 {
+            return None;
+        }
+        let settled = head.settle(end, 0, ones);
+        if settled > 63 {
+            return None;
+        }
+        let (slot, settled) = (u64::from(run.begin + before), u64::from(settled));
+        change(block, OCCUPIEDS, |homes| homes & !(u64::from(is_alone) << at));
+        shift_bits_down(block, slot, settled, 0);
+        // If it was the last of several, the run now ends before it.
+        let ends_before = (slot + 1 == u64::from(end)) & !is_alone;
+        change(block, RUNENDS, |ends| ends | u64::from(ends_before) << slot >> 1);
+        shift_fields_down(&mut block[REMAINDERS..], slot, settled, lanes.width(), 0);
+        Some(())
+    }
+}
+
+/// The bytes of a block.
+#[inline(always)]
+fn stride(width: u32) -> usize {
+    REMAINDERS + 8 * width as usize
 }
 
 /// Moves the fields `begin..end - 1` of `width` bits up by one field; the value comes in at `begin`. Gives back what was in
 /// the last field.
 #[inline]
-fn shift_fields_up(words: &mut [u64], begin: u64, end: u64, width: u32, value: u64) -> u64 {
+fn shift_fields_up(bytes: &mut [u8], begin: u64, end: u64, width: u32, value: u64) -> u64 {
     let (from, to) = (begin * u64::from(width), end * u64::from(width));
-    if let Some((pair, moved, low)) = pair(words, from, to) {
-        let old = u128::from(pair[0]) | u128::from(pair[1]) << 64;
-        let new = old & !moved | ((old & moved) << width | u128::from(value) << low) & moved;
-        *pair = [new as u64, (new >> 64) as u64];
-        return (old >> (to - from - u64::from(width) + low)) as u64 & field_max(width);
+    if let Some((at, low, moved)) = within_window(from, to) {
+        let old = load(bytes, at);
+        change(bytes, at, |_| old & !moved | ((old & moved) << width | value << low) & moved);
+        return (old & moved) >> (low + to - from - u64::from(width));
     }
-    let words = &mut words[(from / 64) as usize..=((to - 1) / 64) as usize];
-    let (last, top) = (words.len() - 1, (to - 1) % 64 + 1);
+    let (last, top) = ((to - 1) / 64, (to - 1) % 64 + 1);
     let (mut carried, mut low) = (value, from % 64);
-    for (at, word) in words.iter_mut().enumerate() {
-        let high = if at == last { top } else { 64 };
+    for word in from / 64..=last {
+        let high = if word == last { top } else { 64 };
         let moved = below(high) & !below(low);
-        let longer = u128::from((*word & moved) >> low) << width | u128::from(carried);
-        *word = *word & !moved | (longer as u64) << low & moved;
-        carried = (longer >> (high - low)) as u64;
+        change(bytes, 8 * word as usize, |old| {
+            let longer = u128::from((old & moved) >> low) << width | u128::from(carried);
+            carried = (longer >> (high - low)) as u64;
+            old & !moved | (longer as u64) << low & moved
+        });
         low = 0;
     }
     carried
@@ -602,44 +708,52 @@ fn shift_fields_up(words: &mut [u64], begin: u64, end: u64, width: u32, value: u
 /// Moves the fields `begin + 1..end` of `width` bits down by one field; the value comes in at `end - 1`. Gives back what was in
 /// the first field.
 #[inline]
-fn shift_fields_down(words: &mut [u64], begin: u64, end: u64, width: u32, value: u64) -> u64 {
+fn shift_fields_down(bytes: &mut [u8], begin: u64, end: u64, width: u32, value: u64) -> u64 {
     let (from, to) = (begin * u64::from(width), end * u64::from(width));
-    if let Some((pair, moved, low)) = pair(words, from, to) {
-        let old = u128::from(pair[0]) | u128::from(pair[1]) << 64;
-        let last = u128::from(value) << (to - from - u64::from(width)) << low;
-        let new = old & !moved | (old & moved) >> width & moved | last;
-        *pair = [new as u64, (new >> 64) as u64];
-        return (old >> low) as u64 & field_max(width);
+    if let Some((at, low, moved)) = within_window(from, to) {
+        let old = load(bytes, at);
+        let last = value << (low + to - from - u64::from(width));
+        change(bytes, at, |_| old & !moved | (old & moved) >> width & moved | last);
+        return old >> low & field_max(width);
     }
-    let words = &mut words[(from / 64) as usize..=((to - 1) / 64) as usize];
     let (mut carried, mut high) = (value, (to - 1) % 64 + 1);
-    for (at, word) in words.iter_mut().enumerate().rev() {
-        let low = if at == 0 { from % 64 } else { 0 };
+    for word in (from / 64..=(to - 1) / 64).rev() {
+        let low = if word == from / 64 { from % 64 } else { 0 };
         let moved = below(high) & !below(low);
-        let longer = u128::from((*word & moved) >> low) | u128::from(carried) << (high - low);
-        *word = *word & !moved | ((longer >> width) as u64) << low;
-        carried = longer as u64 & field_max(width);
+        change(bytes, 8 * word as usize, |old| {
+            let longer = u128::from((old & moved) >> low) | u128::from(carried) << (high - low);
+            carried = longer as u64 & field_max(width);
+            old & !moved | ((longer >> width) as u64) << low
+        });
         high = 64;
     }
     carried
 }
 
-/// [`shift_fields_up`] for fields of one bit in a word.
-#[inline]
-fn shift_bits_up(word: &mut u64, begin: u64, end: u64, bit: u64) -> u64 {
-    let moved = below(end) & !below(begin);
-    let out = *word >> (end - 1) & 1;
-    *word = *word & !moved | (*word & moved) << 1 & moved | bit << begin;
-    out
+/// The byte from which on eight hold the bits `from..to`, the first of them there, and a one for each; nothing if there are
+/// too many.
+#[inline(always)]
+fn within_window(from: u64, to: u64) -> Option<(usize, u64, u64)> {
+    let (low, len) = (from % 8, to - from);
+    (len <= WINDOW.into()).then(|| ((from / 8) as usize, low, u64::MAX >> (64 - len) << low))
 }
 
-/// [`shift_fields_down`] for fields of one bit in a word.
+/// [`shift_fields_up`] for the runends of a block.
 #[inline]
-fn shift_bits_down(word: &mut u64, begin: u64, end: u64, bit: u64) -> u64 {
+fn shift_bits_up(block: &mut [u8], begin: u64, end: u64, bit: u64) -> u64 {
     let moved = below(end) & !below(begin);
-    let out = *word >> begin & 1;
-    *word = *word & !moved | (*word & moved) >> 1 & moved | bit << (end - 1);
-    out
+    let ends = load(block, RUNENDS);
+    change(block, RUNENDS, |_| ends & !moved | (ends & moved) << 1 & moved | bit << begin);
+    ends >> (end - 1) & 1
+}
+
+/// [`shift_fields_down`] for the runends of a block.
+#[inline]
+fn shift_bits_down(block: &mut [u8], begin: u64, end: u64, bit: u64) -> u64 {
+    let moved = below(end) & !below(begin);
+    let ends = load(block, RUNENDS);
+    change(block, RUNENDS, |_| ends & !moved | (ends & moved) >> 1 & moved | bit << (end - 1));
+    ends >> begin & 1
 }
 
 #[cfg(test)]
@@ -653,13 +767,17 @@ mod tests {
         for width in [2, 3, 7, 13, 31, 63] {
             for _ in 0..200 {
                 let before: Vec<u64> = (0..64).map(|_| random.next_u64() & field_max(width)).collect();
-                let mut words = vec![0; width as usize];
+                let mut words = vec![0; width as usize + 1];
                 (0..64).for_each(|i| write_field(&mut words, i * u64::from(width), width, before[i as usize]));
+                let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
                 let begin = random.below(64);
                 let end = begin + 1 + random.below(64 - begin);
                 let value = random.next_u64() & field_max(width);
-                let read = |words: &[u64]| (0..64).map(|i| read_field(words, i * u64::from(width), width)).collect();
-                let (mut up, mut down) = (words.clone(), words);
+                let read = |bytes: &[u8]| {
+                    let words: Vec<u64> = (0..=width as usize).map(|word| load(bytes, 8 * word)).collect();
+                    (0..64).map(|i| read_field(&words, i * u64::from(width), width)).collect()
+                };
+                let (mut up, mut down) = (bytes.clone(), bytes);
                 let over = shift_fields_up(&mut up, begin, end, width, value);
                 let under = shift_fields_down(&mut down, begin, end, width, value);
                 let (begin, end) = (begin as usize, end as usize);
