@@ -3,13 +3,14 @@
 //! ```text
 //! cargo run --release -p bench -- [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--only NAME,..]
 //!                                 [--rounds N] [--out DIR]
+//! cargo run --release -p bench -- stores [--n 1e6] [--rounds N] [--out DIR]
 //! cargo run --release -p bench -- plot RECORD.. [--out DIR]
 //! cargo run --release -p bench -- report
 //! ```
 //!
 //! Every contender runs in every round, in an order that rotates, with the floor among them: one hash of the key and one
 //! random cache line, which is what any filter must pay. The table shows medians, the record also the least and the
-//! largest value. To add a peer, see [`contender::Contender`].
+//! largest value. `stores` measures the packed counters alone, beside plain vectors. To add a peer, see [`contender::Contender`].
 
 mod contender;
 mod floor;
@@ -22,6 +23,7 @@ mod plot;
 mod record;
 mod report;
 mod run;
+mod stores;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -30,6 +32,7 @@ use run::Options;
 
 const USAGE: &str = "\
 usage: bench [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--only NAME,..] [--rounds N] [--out DIR]
+       bench stores [--n 1e6] [--rounds N] [--out DIR]
        bench plot RECORD.. [--out DIR]
        bench report                    makes the tables of docs/performance.md anew from the records that they name
 
@@ -46,6 +49,7 @@ usage: bench [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--on
 enum Command {
     Help,
     Run { options: Options, out: Option<PathBuf> },
+    Stores { options: Options, out: Option<PathBuf> },
     Plot { records: Vec<PathBuf>, out: PathBuf },
     Report,
 }
@@ -72,6 +76,21 @@ fn execute(command: Command) -> Result<(), String> {
             if let Some(directory) = out {
                 let text = record::to_csv(&format!("{machine}rounds: {}", options.rounds), &rows);
                 let path = record::save(&directory, &machine::slug(), &text);
+                println!("{}", path.map_err(|error| format!("{}: {error}", directory.display()))?.display());
+            }
+        }
+        Command::Stores { options, out } => {
+            let machine = machine::describe(&[]);
+            println!("{machine}\ntimes in ns per counter, x: ratio to a vector of whole integers\n");
+            let mut rows = Vec::new();
+            for n in options.sizes {
+                let own = stores::run(n as usize, options.rounds)?;
+                println!("{}", stores::table(&own));
+                rows.extend(own);
+            }
+            if let Some(directory) = out {
+                let text = record::to_csv(&format!("{machine}rounds: {}", options.rounds), &rows);
+                let path = record::save(&directory, &format!("stores-{}", machine::slug()), &text);
                 println!("{}", path.map_err(|error| format!("{}: {error}", directory.display()))?.display());
             }
         }
@@ -119,6 +138,7 @@ fn parse(arguments: &[String]) -> Result<Command, String> {
         return if records.is_empty() { Err("plot needs a record".into()) } else { Ok(Command::Plot { records, out }) };
     }
 
+    let is_stores = arguments.next_if_eq(&"stores").is_some();
     let mut rest: Vec<&str> = arguments.collect();
     let quick = rest.contains(&"--quick");
     rest.retain(|argument| *argument != "--quick");
@@ -143,7 +163,7 @@ fn parse(arguments: &[String]) -> Result<Command, String> {
             _ => out = Some(value.into()),
         }
     }
-    Ok(Command::Run { options, out })
+    Ok(if is_stores { Command::Stores { options, out } } else { Command::Run { options, out } })
 }
 
 /// Numbers separated by commas; `1e6` is one.
@@ -165,6 +185,8 @@ mod tests {
         let Ok(Command::Run { options, out }) = parsed("--n 1e3,2000 --quick --only a,b") else { panic!() };
         let expected = Options { sizes: vec![1000, 2000], only: vec!["a".into(), "b".into()], ..Options::quick() };
         assert_eq!((options, out), (expected, None));
+        let Ok(Command::Stores { options, out }) = parsed("stores --quick --n 1e3") else { panic!() };
+        assert_eq!((options, out), (Options { sizes: vec![1000], ..Options::quick() }, None));
         assert!(matches!(parsed(""), Ok(Command::Run { options, out: Some(_) }) if options == Options::default()));
     }
 

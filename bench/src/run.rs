@@ -131,7 +131,7 @@ fn conditions<K: BenchKey>(options: &Options, n: u64, fpr: f64) -> Result<Vec<Ro
 }
 
 /// The median, for an even number the mean of the middle two; sorts the values.
-fn median(values: &mut [f64]) -> Option<f64> {
+pub fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     let upper = *values.get(middle)?;

@@ -38,8 +38,6 @@
 //!
 //! for fewer bits near full load: [`super::cuckoo`]; for counters that merge in place: [`super::counting`].
 
-use std::ops::Range;
-
 use crate::capability::{
     Compress, Contains, Count, Grow, Insert, Intersect, Item, Merge, Multiplicity, NoteType, Remove,
 };
@@ -55,10 +53,12 @@ use crate::theory::{fingerprints, special};
 
 mod code;
 mod ranked;
+mod table;
 mod three_bit;
 
-use code::{Code, Entry, entry};
+use code::{Code, entry};
 use ranked::Ranked;
+use table::{Removed, Table};
 use three_bit::ThreeBit;
 
 /// The registry's row.
@@ -83,54 +83,6 @@ const LAYOUT: Parameter = Parameter {
     of: ParameterType::Choice { options: &["rank-select", "three-bit"] },
 };
 
-/// Slots that hold the remainders of homes, in runs.
-///
-/// Laws: a home below 2^q has a run or none; runs lie in the order of their homes, each beginning at its home or directly
-/// behind the run before; what no run has is zero. [`open`](Self::open) and [`close`](Self::close) keep that.
-trait Table: Clone + PartialEq + std::fmt::Debug {
-    /// The number of slots.
-    fn slots(&self) -> u64;
-
-    /// Asks the memory for what a query of this home reads.
-    fn prefetch(&self, home: u64);
-
-    /// Whether the home has a run.
-    fn is_occupied(&self, home: u64) -> bool;
-
-    /// Whether a run ends in this slot, which must belong to a run.
-    fn is_end(&self, slot: u64) -> bool;
-
-    /// Where the run of the home begins, or would begin if it had one.
-    fn run_begin(&self, home: u64) -> u64;
-
-    /// The slot behind the run that begins, or whose inner slot is, here.
-    fn run_end(&self, begin: u64) -> u64;
-
-    /// The first home from this one on that has a run.
-    fn next_home(&self, from: u64) -> Option<u64>;
-
-    /// What a slot holds.
-    fn get(&self, slot: u64) -> u64;
-
-    /// Changes what a slot of a run holds.
-    fn set(&mut self, slot: u64, value: u64);
-
-    /// Makes room for a value at a slot within the run of a home or directly behind it, moving what is there; a home
-    /// without run has an empty one at [`run_begin`](Self::run_begin). Says whether there was an unused slot; nothing has
-    /// changed otherwise.
-    fn open(&mut self, home: u64, run: &mut Range<u64>, slot: u64, value: u64) -> bool;
-
-    /// Takes a slot out of the run of a home, moving what follows back.
-    fn close(&mut self, home: u64, run: &mut Range<u64>, slot: u64);
-
-    /// The run of a home, empty if it has none.
-    #[inline]
-    fn run(&self, home: u64) -> Range<u64> {
-        let begin = self.run_begin(home);
-        if self.is_occupied(home) { begin..self.run_end(begin) } else { begin..begin }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq)]
 enum Slots {
     Ranked(Ranked),
@@ -153,6 +105,8 @@ struct Shape {
     quotient: u32,
     remainder: u32,
     three_bit: bool,
+    /// The slots that may be in use. It follows from the others.
+    capacity: u64,
 }
 
 impl Shape {
@@ -170,8 +124,13 @@ impl Shape {
             let found = format!("{remainder} with {quotient} bits of the quotient");
             return Err(Error::parameter("remainder", "such that a hash has at most 64 bits", found));
         }
-        let shape = Shape { quotient, remainder, three_bit: config.choice("layout") == "three-bit" };
+        let shape = Shape::new(quotient, remainder, config.choice("layout") == "three-bit");
         shape.bits().map(|_| shape)
+    }
+
+    fn new(quotient: u32, remainder: u32, three_bit: bool) -> Self {
+        let capacity = ((1u64 << quotient) as f64 * fingerprints::QUOTIENT_LOAD) as u64;
+        Shape { quotient, remainder, three_bit, capacity: capacity.max(1) }
     }
 
     /// The slots that are homes.
@@ -183,11 +142,6 @@ impl Shape {
     fn slots(&self) -> u64 {
         let slack = (10.0 * (self.homes() as f64).sqrt()).ceil() as u64;
         (self.homes() + slack).next_multiple_of(64)
-    }
-
-    /// The slots that may be in use.
-    fn capacity(&self) -> u64 {
-        ((self.homes() as f64 * fingerprints::QUOTIENT_LOAD) as u64).max(1)
     }
 
     fn bits(&self) -> Result<u64> {
@@ -210,6 +164,13 @@ impl Shape {
     #[inline]
     fn split(&self, hash: u64) -> (u64, u64) {
         (hash >> self.remainder, hash & field_max(self.remainder))
+    }
+
+    /// Home and remainder of a digest. The home does not wait for the hash.
+    #[inline]
+    fn place(&self, digest: Digest) -> (u64, u64) {
+        let hash = digest.h1 >> (64 - self.hash_bits());
+        (digest.h1 >> (64 - self.quotient), hash & field_max(self.remainder))
     }
 
     fn hash_bits(&self) -> u32 {
@@ -330,7 +291,7 @@ impl QuotientFilter {
     /// ```
     #[must_use]
     pub fn capacity(&self) -> u64 {
-        self.shape.capacity()
+        self.shape.capacity
     }
 
     /// The slots in use.
@@ -425,14 +386,9 @@ impl QuotientFilter {
     }
 
     #[inline]
-    fn hash(&self, digest: Digest) -> u64 {
-        digest.h1 >> (64 - self.shape.hash_bits())
-    }
-
-    #[inline]
     fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
         digest_batch(&self.hashing, keys, |digest| {
-            let home = self.shape.split(self.hash(digest)).0;
+            let home = self.shape.place(digest).0;
             with_table!(&self.slots, table => table.prefetch(home));
         })
     }
@@ -449,7 +405,7 @@ impl QuotientFilter {
     /// ```
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
-        self.add(self.hash(key.digest(&self.hashing)), 1)
+        self.add_at(self.shape.place(key.digest(&self.hashing)), 1)
     }
 
     /// Inserts a key `times` times, at the cost of one insertion or so, and says whether it was certainly new.
@@ -465,15 +421,17 @@ impl QuotientFilter {
         if times == 0 {
             return Ok(!self.contains(key));
         }
-        self.add(self.hash(key.digest(&self.hashing)), times)
+        self.add_at(self.shape.place(key.digest(&self.hashing)), times)
+    }
+
+    fn add(&mut self, hash: u64, times: u64) -> Result<bool> {
+        self.add_at(self.shape.split(hash), times)
     }
 
     #[inline]
-    fn add(&mut self, hash: u64, times: u64) -> Result<bool> {
-        let (home, remainder) = self.shape.split(hash);
-        let room = self.shape.capacity().saturating_sub(self.used);
-        let r = self.shape.remainder;
-        let change = with_table!(&mut self.slots, table => add(table, home, remainder, times, room, r));
+    fn add_at(&mut self, (home, remainder): (u64, u64), times: u64) -> Result<bool> {
+        let room = self.shape.capacity.saturating_sub(self.used);
+        let change = with_table!(&mut self.slots, table => table::add(table, home, remainder, times, room));
         let Some((fresh, slots)) = change else { return Err(self.full()) };
         self.used += slots;
         self.distinct += u64::from(fresh);
@@ -501,7 +459,7 @@ impl QuotientFilter {
         let mut fresh = 0;
         for keys in keys.chunks(BATCH) {
             for digest in self.digests(keys).into_iter().take(keys.len()) {
-                fresh += u64::from(self.add(self.hash(digest), 1)?);
+                fresh += u64::from(self.add_at(self.shape.place(digest), 1)?);
             }
         }
         Ok(fresh)
@@ -524,8 +482,8 @@ impl QuotientFilter {
 
     #[inline]
     fn contains_digest(&self, digest: Digest) -> bool {
-        let (home, remainder) = self.shape.split(self.hash(digest));
-        with_table!(&self.slots, table => holds(table, home, remainder, self.shape.remainder))
+        let (home, remainder) = self.shape.place(digest);
+        with_table!(&self.slots, table => table::holds(table, home, remainder))
     }
 
     /// The answers for many keys, `answers[i]` for `keys[i]`; the longer slice's rest is left alone.
@@ -564,10 +522,9 @@ impl QuotientFilter {
     /// ```
     #[inline]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        let (home, remainder) = self.shape.split(self.hash(key.digest(&self.hashing)));
-        let r = self.shape.remainder;
-        let removed = with_table!(&mut self.slots, table => subtract(table, home, remainder, r));
-        let Removed { is_last, slots } = removed.ok_or(Error::NotPresent)?;
+        let (home, remainder) = self.shape.place(key.digest(&self.hashing));
+        let removed = with_table!(&mut self.slots, table => table::subtract(table, home, remainder));
+        let Some(Removed { is_last, slots }) = removed else { return Err(Error::NotPresent) };
         self.used -= slots;
         self.distinct -= u64::from(is_last);
         self.items = self.items.saturating_sub(1);
@@ -585,12 +542,8 @@ impl QuotientFilter {
     /// ```
     #[must_use]
     pub fn count<K: Key + ?Sized>(&self, key: &K) -> Multiplicity {
-        let (home, remainder) = self.shape.split(self.hash(key.digest(&self.hashing)));
-        let r = self.shape.remainder;
-        let count = with_table!(&self.slots, table => match find(table, &table.run(home), remainder, r) {
-            Found::At(_, entry) => entry.count,
-            Found::Before(_) => 0,
-        });
+        let (home, remainder) = self.shape.place(key.digest(&self.hashing));
+        let count = with_table!(&self.slots, table => table::count(table, home, remainder));
         Multiplicity { count, at_least: false }
     }
 
@@ -654,7 +607,7 @@ impl QuotientFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn grow(&mut self) -> Result<()> {
-        let shape = Shape { quotient: self.shape.quotient + 1, remainder: self.shape.remainder - 1, ..self.shape };
+        let shape = Shape::new(self.shape.quotient + 1, self.shape.remainder - 1, self.shape.three_bit);
         if shape.remainder < 2 {
             return Err(Error::Full {
                 what: "remainders have 2 bits and cannot give another to the quotient".into(),
@@ -746,120 +699,11 @@ impl QuotientFilter {
                 self.used += run.end - run.start;
             });
         }
-        if self.used > shape.capacity() {
-            return Err(Error::corrupt("slots in use", format!("at most {}", shape.capacity()), self.used));
+        if self.used > shape.capacity {
+            return Err(Error::corrupt("slots in use", format!("at most {}", shape.capacity), self.used));
         }
         Ok(self)
     }
-}
-
-/// Where a remainder is in a run, or where it would be.
-enum Found {
-    At(u64, Entry),
-    Before(u64),
-}
-
-#[inline]
-fn find<T: Table>(table: &T, run: &Range<u64>, remainder: u64, r: u32) -> Found {
-    let mut at = run.start;
-    while at < run.end {
-        let found = entry(|slot| table.get(slot), at, run.end, at == run.start, r);
-        if found.remainder >= remainder {
-            return if found.remainder == remainder { Found::At(at, found) } else { Found::Before(at) };
-        }
-        at = found.end;
-    }
-    Found::Before(at)
-}
-
-/// Whether a home's run has the remainder.
-#[inline]
-fn holds<T: Table>(table: &T, home: u64, remainder: u64, r: u32) -> bool {
-    // The remainder is likely near its home; its line is asked for before it is known where.
-    table.prefetch(home);
-    if !table.is_occupied(home) {
-        return false;
-    }
-    let begin = table.run_begin(home);
-    // Most runs are one slot long, and in the first nothing but a remainder can be.
-    let first = table.get(begin);
-    if first >= remainder || table.is_end(begin) {
-        return first == remainder;
-    }
-    matches!(find(table, &(begin..table.run_end(begin)), remainder, r), Found::At(..))
-}
-
-/// Adds copies of a remainder, taking at most `room` more slots. Says whether it was new and how many slots it took, or
-/// nothing when there is no room; then nothing has changed.
-#[inline]
-fn add<T: Table>(table: &mut T, home: u64, remainder: u64, times: u64, room: u64, r: u32) -> Option<(bool, u64)> {
-    table.prefetch(home);
-    let mut run = table.run(home);
-    match find(table, &run, remainder, r) {
-        Found::Before(at) if times == 1 => (room > 0 && table.open(home, &mut run, at, remainder)).then_some((true, 1)),
-        Found::Before(at) => {
-            let slots = recode(table, home, &mut run, at..at, &Code::new(remainder, times, r), room)?;
-            Some((true, slots))
-        }
-        Found::At(at, found) => {
-            let code = Code::new(remainder, found.count.saturating_add(times), r);
-            let slots = recode(table, home, &mut run, at..found.end, &code, room)?;
-            Some((false, slots))
-        }
-    }
-}
-
-struct Removed {
-    is_last: bool,
-    /// Slots that have become free.
-    slots: u64,
-}
-
-/// Takes one copy of a remainder out; nothing when it is not there.
-#[inline]
-fn subtract<T: Table>(table: &mut T, home: u64, remainder: u64, r: u32) -> Option<Removed> {
-    table.prefetch(home);
-    if !table.is_occupied(home) {
-        return None;
-    }
-    let mut run = table.run(home);
-    let Found::At(at, found) = find(table, &run, remainder, r) else { return None };
-    if found.count == 1 {
-        table.close(home, &mut run, at);
-        return Some(Removed { is_last: true, slots: 1 });
-    }
-    // The code of a smaller count is never longer: a digit less may want a prefix, which is no more than the digit was.
-    let code = Code::new(remainder, found.count - 1, r);
-    let slots = recode(table, home, &mut run, at..found.end, &code, 0)?;
-    Some(Removed { is_last: false, slots })
-}
-
-/// Writes a code in the place of the slots `old` of a run, and says by how many slots it is longer or shorter; nothing,
-/// with nothing changed, when there is no room for it.
-fn recode<T: Table>(
-    table: &mut T,
-    home: u64,
-    run: &mut Range<u64>,
-    old: Range<u64>,
-    code: &Code,
-    room: u64,
-) -> Option<u64> {
-    let symbols = code.symbols();
-    let (before, after) = (old.end - old.start, symbols.len() as u64);
-    if after.saturating_sub(before) > room {
-        return None;
-    }
-    for opened in before..after {
-        if !table.open(home, run, old.start + opened, 0) {
-            (before..opened).rev().for_each(|slot| table.close(home, run, old.start + slot));
-            return None;
-        }
-    }
-    (after..before).rev().for_each(|slot| table.close(home, run, old.start + slot));
-    for (slot, &symbol) in (old.start..).zip(symbols) {
-        table.set(slot, symbol);
-    }
-    Some(after.abs_diff(before))
 }
 
 /// The hashes of two ascending lists, ascending, with the count in each.
@@ -1001,7 +845,7 @@ impl Insert for QuotientFilter {
         for items in items.chunks(BATCH) {
             for (item, digest) in items.iter().zip(self.digests(items)) {
                 item.bare()?;
-                fresh += u64::from(self.add(self.hash(digest), 1)?);
+                fresh += u64::from(self.add_at(self.shape.place(digest), 1)?);
             }
         }
         Ok(fresh)

@@ -38,18 +38,25 @@ impl Ones {
     /// The position of the one with this rank, from 0, if the word has so many.
     #[inline]
     pub(crate) fn select(self, word: u64, rank: u32) -> Option<u32> {
+        let found = self.nth(word, rank);
+        if found == 0 { None } else { Some(found.trailing_zeros()) }
+    }
+
+    /// The one with this rank, from 0, alone; zero if the word has not so many.
+    #[inline]
+    pub(crate) fn nth(self, word: u64, rank: u32) -> u64 {
         #[cfg(target_arch = "x86_64")]
         if self.native {
-            let nth = 1u64.checked_shl(rank)?;
+            let Some(nth) = 1u64.checked_shl(rank) else { return 0 };
             let found: u64;
+            // A rank that the word does not have goes nowhere.
             // SAFETY: the machine has `pdep`, or `native` were not set; it touches registers alone.
             unsafe {
                 asm!("pdep {}, {}, {}", out(reg) found, in(reg) nth, in(reg) word, options(pure, nomem, nostack));
             }
-            // A rank that the word does not have goes nowhere.
-            return if found == 0 { None } else { Some(found.trailing_zeros()) };
+            return found;
         }
-        select(word, rank)
+        nth(word, rank)
     }
 }
 
@@ -71,24 +78,24 @@ static IN_BYTE: [[u8; 256]; 8] = {
     table
 };
 
-/// What [`Ones::select`] finds, by ordinary instructions.
+/// What [`Ones::nth`] finds, by ordinary instructions. Not inlined: it would take registers from those that have others.
 ///
 /// Byte i of `sums` counts the ones in the bytes up to i, the last one all. The bytes whose sum is at most the rank lie before
 /// the one that is sought; adding 127 - rank to each sum (at most 64) sets the highest bit of the others.
-#[inline]
-fn select(word: u64, rank: u32) -> Option<u32> {
+#[inline(never)]
+fn nth(word: u64, rank: u32) -> u64 {
     const BYTES: u64 = 0x0101_0101_0101_0101;
     let pairs = word - (word >> 1 & (BYTES * 0x55));
     let nibbles = (pairs & (BYTES * 0x33)) + (pairs >> 2 & (BYTES * 0x33));
     let sums = ((nibbles + (nibbles >> 4)) & (BYTES * 0x0F)).wrapping_mul(BYTES);
     if u64::from(rank) >= sums >> 56 {
-        return None;
+        return 0;
     }
     let beyond = (sums + BYTES * u64::from(127 - rank)) & (BYTES * 0x80);
     let shift = beyond.trailing_zeros() & 0x38;
     let before = (sums << 8 >> shift & 0xFF) as u32;
     let byte = word >> shift & 0xFF;
-    Some(shift + u32::from(IN_BYTE[(rank - before) as usize & 7][byte as usize]))
+    1 << (shift + u32::from(IN_BYTE[(rank - before) as usize & 7][byte as usize]))
 }
 
 #[cfg(test)]
@@ -110,9 +117,11 @@ mod tests {
                 let positions = (0..64).filter(|bit| word >> bit & 1 == 1);
                 for (rank, bit) in (0..).zip(positions) {
                     assert_eq!(ones.select(word, rank), Some(bit), "{word:#x}");
+                    assert_eq!(ones.nth(word, rank), 1 << bit, "{word:#x}");
                 }
                 for rank in [word.count_ones(), 64, 65, u32::MAX] {
                     assert_eq!(ones.select(word, rank), None, "{word:#x}");
+                    assert_eq!(ones.nth(word, rank), 0, "{word:#x}");
                 }
             }
         }

@@ -14,7 +14,8 @@
 //! quadruples of sixteen values, which 12 bits number instead of 16.
 
 use crate::error::{Error, Result};
-use crate::simd::prefetch;
+use crate::simd::{ones::Ones, prefetch};
+use crate::store::lanes::Lanes;
 use crate::store::{BitStore, field_max, invert_window, read_field, read_window, write_field};
 
 /// The most slots of a bucket.
@@ -26,14 +27,10 @@ pub(crate) struct Shape {
     slots: u32,
     width: u32,
     sorted: bool,
-    /// The bits of a bucket. Its slots are compared in groups, whose number and bits these are.
+    /// The bits of a bucket. Its slots are compared in groups, whose number this is, as lanes of a word.
     bucket_bits: u32,
     groups: u32,
-    group_bits: u32,
-    /// A one in the lowest bit of every lane, in the highest, and in all but the highest.
-    lowest: u64,
-    highest: u64,
-    others: u64,
+    lanes: Lanes,
     /// The bits of the keys.
     keys: u64,
 }
@@ -50,24 +47,19 @@ impl Shape {
         if sorted && (slots != 4 || width <= NIBBLE) {
             return Err(Error::parameter("semisort", "no unless buckets have 4 slots of over 4 bits", "yes"));
         }
-        let mut lanes = slots;
-        while lanes * width > 64 || !slots.is_multiple_of(lanes) {
-            lanes -= 1;
+        let mut count = slots;
+        while count * width > 64 || !slots.is_multiple_of(count) {
+            count -= 1;
         }
-        let spread = |bits: u64| (0..lanes).fold(0, |all, lane| all | bits << (lane * width));
-        let (lowest, highest) = (spread(1), spread(1 << (width - 1)));
-        let all = spread(field_max(width));
+        let lanes = Lanes::new(count, width);
         Ok(Shape {
             slots,
             width,
             sorted,
             bucket_bits: slots * width - if sorted { NIBBLE } else { 0 },
-            groups: slots / lanes,
-            group_bits: lanes * width,
-            lowest,
-            highest,
-            others: all & !highest,
-            keys: spread(field_max(key)),
+            groups: slots / count,
+            lanes,
+            keys: lanes.spread(field_max(key)),
         })
     }
 
@@ -89,23 +81,10 @@ impl Shape {
         })
     }
 
-    /// The highest bit of every lane that is zero. Within a lane the sum carries into the highest bit unless the others are
-    /// all zero, and never out of it.
-    #[inline]
-    fn zero_lanes(&self, lanes: u64) -> u64 {
-        !(((lanes & self.others) + self.others) | lanes) & self.highest
-    }
-
     /// The highest bit of every lane in use whose key is this one.
     #[inline]
     fn lanes_with(&self, lanes: u64, key: u64) -> u64 {
-        self.zero_lanes((lanes ^ key.wrapping_mul(self.lowest)) & self.keys) & !self.zero_lanes(lanes)
-    }
-
-    /// Where the lane of this highest bit begins.
-    #[inline]
-    fn lane_begin(&self, highest: u64) -> u32 {
-        highest.trailing_zeros() + 1 - self.width
+        self.lanes.zero((lanes ^ self.lanes.spread(key)) & self.keys) & !self.lanes.zero(lanes)
     }
 }
 
@@ -115,18 +94,20 @@ pub(crate) struct Buckets {
     bits: BitStore,
     buckets: u64,
     shape: Shape,
+    ones: Ones,
 }
 
 impl Buckets {
     /// Empty buckets.
     pub(crate) fn zeroed(buckets: u64, shape: Shape) -> Result<Self> {
         // Zeros are empty slots in a sorted bucket as well: four nibbles 0 have the code 0.
-        Ok(Buckets { bits: BitStore::zeroed(shape.bits(buckets)?)?, buckets, shape })
+        Ok(Buckets { bits: BitStore::zeroed(shape.bits(buckets)?)?, buckets, shape, ones: Ones::detect() })
     }
 
     /// The buckets in these bits, which must be as many as the shape takes.
     pub(crate) fn from_bits(bits: BitStore, buckets: u64, shape: Shape) -> Option<Self> {
-        (shape.bits(buckets).ok()? == bits.len()).then_some(Buckets { bits, buckets, shape })
+        let is_whole = shape.bits(buckets).ok()? == bits.len();
+        is_whole.then(|| Buckets { bits, buckets, shape, ones: Ones::detect() })
     }
 
     pub(crate) fn bits(&self) -> &BitStore {
@@ -154,15 +135,15 @@ impl Buckets {
     /// The places of the groups of lanes of a bucket.
     #[inline]
     fn groups(&self, bucket: u64) -> impl Iterator<Item = u64> + use<> {
-        let Shape { groups, group_bits, .. } = self.shape;
+        let Shape { groups, lanes, .. } = self.shape;
         let begin = bucket * self.shape.bucket_bits();
-        (0..groups).map(move |group| begin + u64::from(group * group_bits))
+        (0..groups).map(move |group| begin + u64::from(group * lanes.bits()))
     }
 
-    /// The lanes at a place. What lies behind them is cut off by the comparisons, which look at their highest bits only.
+    /// The lanes at a place.
     #[inline]
     fn lanes(&self, place: u64) -> u64 {
-        read_window(self.bits.words(), place) & (self.shape.others | self.shape.highest)
+        self.shape.lanes.of(read_window(self.bits.words(), place))
     }
 
     /// An entry of the bucket with this key, if there is one.
@@ -176,7 +157,7 @@ impl Buckets {
             let lanes = self.lanes(place);
             let found = self.shape.lanes_with(lanes, key);
             if found != 0 {
-                return Some(lanes >> self.shape.lane_begin(found) & field_max(self.shape.width));
+                return Some(lanes >> self.shape.lanes.begin(found) & field_max(self.shape.width));
             }
         }
         None
@@ -197,7 +178,22 @@ impl Buckets {
         if self.shape.sorted {
             return self.unpacked(bucket).iter().filter(|&&entry| entry == 0).count() as u32;
         }
-        self.groups(bucket).map(|place| self.shape.zero_lanes(self.lanes(place)).count_ones()).sum()
+        self.groups(bucket).map(|place| self.ones.count(self.shape.lanes.zero(self.lanes(place)))).sum()
+    }
+
+    /// Whether the bucket has an entry with this key, and the number of empty slots, for the price of one of them.
+    #[inline]
+    pub(crate) fn survey(&self, bucket: u64, key: u64) -> (bool, u32) {
+        if self.shape.sorted {
+            return (self.contains(bucket, key), self.free(bucket));
+        }
+        let (mut found, mut free) = (0, 0);
+        for place in self.groups(bucket) {
+            let lanes = self.lanes(place);
+            found |= self.shape.lanes_with(lanes, key);
+            free += self.ones.count(self.shape.lanes.zero(lanes));
+        }
+        (found != 0, free)
     }
 
     /// Puts `new` in the place of one entry that equals `old`, and says whether there was one. The entry 0 is an empty
@@ -212,9 +208,9 @@ impl Buckets {
             return true;
         }
         for place in self.groups(bucket) {
-            let equal = self.shape.zero_lanes(self.lanes(place) ^ old.wrapping_mul(self.shape.lowest));
+            let equal = self.shape.lanes.zero(self.lanes(place) ^ self.shape.lanes.spread(old));
             if equal != 0 {
-                let begin = u64::from(self.shape.lane_begin(equal));
+                let begin = u64::from(self.shape.lanes.begin(equal));
                 invert_window(self.bits.words_mut(), place + begin, old ^ new);
                 return true;
             }
@@ -394,6 +390,7 @@ mod tests {
                 for asked in expected.iter().map(|entry| entry & field_max(key)).chain([absent & field_max(key)]) {
                     let in_list = expected.iter().any(|&e| e != 0 && e & field_max(key) == asked);
                     assert_eq!(table.contains(bucket, asked), in_list, "{shape:?} {asked}");
+                    assert_eq!(table.survey(bucket, asked), (in_list, table.free(bucket)), "{shape:?} {asked}");
                     let entry = table.find(bucket, asked);
                     assert_eq!(entry.is_some(), in_list);
                     assert!(entry.is_none_or(|e| expected.contains(&e) && e & field_max(key) == asked));

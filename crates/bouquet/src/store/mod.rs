@@ -4,6 +4,7 @@ pub(crate) mod atomic;
 mod bits;
 pub(crate) mod buckets;
 mod counters;
+pub(crate) mod lanes;
 pub(crate) mod lfsr;
 pub(crate) mod matrix;
 pub(crate) mod ternary;

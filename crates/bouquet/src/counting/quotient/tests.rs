@@ -14,10 +14,7 @@ fn empty(quotient: u32, remainder: u32, layout: &str) -> QuotientFilter {
 impl QuotientFilter {
     fn count_of(&self, hash: u64) -> u64 {
         let (home, remainder) = self.shape.split(hash);
-        with_table!(&self.slots, table => match find(table, &table.run(home), remainder, self.shape.remainder) {
-            Found::At(_, entry) => entry.count,
-            Found::Before(_) => 0,
-        })
+        with_table!(&self.slots, table => table::count(table, home, remainder))
     }
 
     /// The slots are what a sequence of operations leads to, and the numbers are theirs.
@@ -73,7 +70,8 @@ fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
         let mut full = 0u64;
         for step in 0..operations / 3 {
             let key = zipf.draw(&mut random);
-            let mut hash = filter.hash(key.digest(&filter.hashing));
+            let (home, low) = filter.shape.place(key.digest(&filter.hashing));
+            let mut hash = home << filter.shape.remainder | low;
             if key.is_multiple_of(3) {
                 hash &= !field_max(remainder); // remainder 0 more often than chance has it
             }
@@ -91,7 +89,7 @@ fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
                 }
                 2 | 3 => {
                     let (home, low) = filter.shape.split(hash);
-                    let removed = with_table!(&mut filter.slots, table => subtract(table, home, low, remainder));
+                    let removed = with_table!(&mut filter.slots, table => table::subtract(table, home, low));
                     assert_eq!(removed.is_some(), *own > 0);
                     if let Some(removed) = removed {
                         *own -= 1;
@@ -104,6 +102,12 @@ fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
                 _ => {}
             }
             assert_eq!(filter.count_of(hash), *own, "step {step}");
+            let (home, low) = filter.shape.split(hash);
+            let holds = with_table!(&filter.slots, table => table::holds(table, home, low));
+            assert_eq!(holds, *own > 0, "step {step}");
+            let other = low ^ 1 << random.below(remainder.into());
+            let holds = with_table!(&filter.slots, table => table::holds(table, home, other));
+            assert_eq!(holds, filter.count_of(home << remainder | other) > 0, "step {step}");
             if step % 50_000 == 0 {
                 filter.check();
                 assert!(filter.fingerprints().eq(model.iter().filter(|(_, n)| **n > 0).map(|(h, n)| (*h, *n))));
@@ -116,6 +120,43 @@ fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
             model.values().any(|&count| count > 1_000) && model.keys().any(|hash| hash & field_max(remainder) == 0)
         );
         assert!(filter.fingerprints().eq(model.into_iter()));
+    }
+}
+
+/// Remainders of more bits than are read at once take other ways.
+#[test]
+fn remainders_of_any_length_agree_with_a_set() {
+    for remainder in [2, 7, 8, 19, 28, 29, 56, 57, 58, 62] {
+        let quotient = 12.min(64 - remainder);
+        let mut filter = empty(quotient, remainder, "rank-select");
+        let mut random = SplitMix::new(3);
+        let most = filter.capacity() * 3 / 4;
+        let mut kept: BTreeMap<u64, u64> = BTreeMap::new();
+        let bits = quotient + remainder;
+        while filter.used() < most {
+            let hash = random.next_u64() & field_max(bits);
+            let Ok(fresh) = filter.add(hash, 1) else { break };
+            assert_eq!(fresh, !kept.contains_key(&hash), "{remainder} bits");
+            *kept.entry(hash).or_default() += 1;
+        }
+        for (index, (hash, count)) in kept.iter_mut().enumerate() {
+            let (home, low) = filter.shape.split(*hash);
+            with_table!(&mut filter.slots, table => {
+                assert!(table::holds(table, home, low), "{remainder} bits");
+                if index % 2 == 0 {
+                    let removed = table::subtract(table, home, low).unwrap();
+                    *count -= 1;
+                    assert_eq!(removed.is_last, *count == 0);
+                    filter.used -= removed.slots;
+                    filter.distinct -= u64::from(removed.is_last);
+                    filter.items -= 1;
+                }
+                assert_eq!(table::holds(table, home, low), *count > 0, "{remainder} bits");
+            });
+        }
+        filter.check();
+        kept.retain(|_, count| *count > 0);
+        assert!(filter.fingerprints().eq(kept), "{remainder} bits");
     }
 }
 
@@ -219,9 +260,9 @@ fn growing_keeps_the_multiset_down_to_two_bits() {
 #[test]
 fn metadata_takes_2_125_bits_per_slot() {
     for quotient in [6, 12, 20] {
-        let shape = Shape { quotient, remainder: 9, three_bit: false };
+        let shape = Shape::new(quotient, 9, false);
         assert_eq!(shape.bits().unwrap() as f64 / shape.slots() as f64, 9.0 + 2.125);
-        let shape = Shape { three_bit: true, ..shape };
+        let shape = Shape::new(quotient, 9, true);
         assert_eq!(shape.bits().unwrap(), shape.slots() * 12);
     }
     let filter = QuotientFilter::with_size(12, 9).unwrap();
@@ -283,7 +324,7 @@ fn long_clusters_make_offsets_saturate_and_are_still_found() {
         while !left.is_empty() {
             let hash = left.swap_remove(random.below(left.len() as u64) as usize);
             let (home, low) = filter.shape.split(hash);
-            with_table!(&mut filter.slots, table => subtract(table, home, low, 12)).unwrap();
+            with_table!(&mut filter.slots, table => table::subtract(table, home, low)).unwrap();
             (filter.used, filter.distinct, filter.items) = (filter.used - 1, filter.distinct - 1, filter.items - 1);
             if left.len().is_multiple_of(100) {
                 filter.check();

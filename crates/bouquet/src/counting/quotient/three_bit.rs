@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::simd::prefetch;
 use crate::store::{BitStore, field_max, read_field, write_field};
 
-use super::Table;
+use super::table::Table;
 
 const OCCUPIED: u64 = 1;
 const CONTINUATION: u64 = 2;
@@ -108,16 +108,16 @@ impl Table for ThreeBit {
         self.slots
     }
 
+    fn remainder_bits(&self) -> u32 {
+        self.width - FLAG_BITS
+    }
+
     fn prefetch(&self, home: u64) {
         prefetch(self.bits.words(), (home * u64::from(self.width) / 64) as usize);
     }
 
     fn is_occupied(&self, home: u64) -> bool {
         self.slot(home) & OCCUPIED != 0
-    }
-
-    fn is_end(&self, slot: u64) -> bool {
-        self.slot(slot + 1) & CONTINUATION == 0
     }
 
     fn run_begin(&self, home: u64) -> u64 {
@@ -153,7 +153,7 @@ impl Table for ThreeBit {
     }
 
     fn set(&mut self, slot: u64, value: u64) {
-        let value = value & field_max(self.width - FLAG_BITS);
+        let value = value & field_max(self.remainder_bits());
         self.write(slot, value << FLAG_BITS | self.slot(slot) & FLAGS);
     }
 
