@@ -169,6 +169,30 @@ pub(crate) fn first_halves<K: Key>(hashing: &Hashing, keys: &[K]) -> [u64; BATCH
     halves
 }
 
+/// Goes through the keys by batches, one batch ahead: `make` hashes a batch and asks the memory for what belongs to it, and only
+/// when that is done for the next one is `each` given the batch, its first key's number and what `make` left.
+#[inline(always)]
+pub(crate) fn one_batch_ahead<K: Key, T: Copy>(
+    keys: &[K],
+    nothing: T,
+    make: impl Fn(&[K], &mut [T; BATCH]),
+    mut each: impl FnMut(usize, &[T]),
+) {
+    let (mut one, mut other) = ([nothing; BATCH], [nothing; BATCH]);
+    let (mut now, mut ahead) = (&mut one, &mut other);
+    let (mut chunks, mut start) = (keys.chunks(BATCH), 0);
+    let mut batch = chunks.next().unwrap_or_default();
+    make(batch, now);
+    while !batch.is_empty() {
+        let next = chunks.next().unwrap_or_default();
+        make(next, ahead);
+        each(start, &now[..batch.len().min(BATCH)]);
+        start += batch.len();
+        batch = next;
+        std::mem::swap(&mut now, &mut ahead);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,6 +202,25 @@ mod tests {
         assert_eq!(0x0102u16.with_bytes(<[u8]>::to_vec), [2, 1, 0, 0, 0, 0, 0, 0]);
         assert_eq!((-1i32).with_bytes(<[u8]>::to_vec), [255; 8]);
         assert_eq!(1u128.with_bytes(<[u8]>::len), 16);
+    }
+
+    #[test]
+    fn batches_come_in_order_and_each_after_the_next_is_made() {
+        for count in [0, 1, 31, 32, 33, 64, 100] {
+            let keys: Vec<u64> = (0..count).collect();
+            let made = std::cell::Cell::new(0);
+            let mut seen = Vec::new();
+            let make = |keys: &[u64], made_here: &mut [u64; BATCH]| {
+                made_here[..keys.len()].copy_from_slice(keys);
+                made.set(made.get() + keys.len() as u64);
+            };
+            one_batch_ahead(&keys, 0, make, |start, batch| {
+                assert_eq!(start, seen.len());
+                seen.extend_from_slice(batch);
+                assert!(made.get() == count || made.get() == (seen.len() + BATCH) as u64);
+            });
+            assert_eq!(seen, keys);
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ use crate::core::bit_filter::{CACHED_WORDS, set_each, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
-use crate::key::{BATCH, Key, first_halves};
+use crate::key::{BATCH, Key, first_halves, one_batch_ahead};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
 use crate::simd::{prefetch, split_block};
 use crate::store::{BitStore, Words};
@@ -134,18 +134,19 @@ impl Split {
         (self.block(digest) as usize, digest.h1 as u32)
     }
 
-    /// The places of up to [`BATCH`] keys, their blocks on the way to the cache.
+    /// Where the keys' bits are, on their way to the cache.
     #[inline(always)]
-    fn places<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K]) -> [(usize, u32); BATCH] {
-        let mut places = [(0, 0); BATCH];
-        let blocks: &[split_block::Block] = words.as_chunks().0;
+    fn places<K: Key>(
+        &self,
+        blocks: &[split_block::Block],
+        hashing: &Hashing,
+        keys: &[K],
+        places: &mut [(usize, u32)],
+    ) {
         for (place, h1) in places.iter_mut().zip(first_halves(hashing, keys)).take(keys.len()) {
             *place = self.place(Digest { h1, h2: 0 });
-            if words.len() > CACHED_WORDS {
-                prefetch(blocks, place.0);
-            }
+            prefetch(blocks, place.0);
         }
-        places
     }
 }
 
@@ -287,14 +288,16 @@ impl Layout for Split {
         }
         let count = keys.len().min(answers.len());
         let (blocks, keys, answers) = (words.as_chunks().0, &keys[..count], &mut answers[..count]);
+        if words.len() > CACHED_WORDS {
+            let make = |keys: &[K], places: &mut [_; BATCH]| self.places(blocks, hashing, keys, places);
+            one_batch_ahead(keys, (0, 0), make, |start, places| {
+                split_block::test_batch(blocks, |i| places[i], &mut answers[start..start + places.len()]);
+            });
+            return;
+        }
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            if words.len() <= CACHED_WORDS {
-                let halves = first_halves(hashing, keys);
-                split_block::test_batch(blocks, |i| self.place(Digest { h1: halves[i % BATCH], h2: 0 }), answers);
-                continue;
-            }
-            let places = self.places(words, hashing, keys);
-            split_block::test_batch(blocks, |i| places[i % BATCH], answers);
+            let halves = first_halves(hashing, keys);
+            split_block::test_batch(blocks, |i| self.place(Digest { h1: halves[i % BATCH], h2: 0 }), answers);
         }
     }
 
@@ -302,16 +305,17 @@ impl Layout for Split {
         if !self.vector {
             return keys.iter().map(|key| u64::from(self.set(words, key.digest(hashing)))).sum();
         }
-        let mut fresh = 0;
+        let (mut fresh, beyond) = (0, words.len() > CACHED_WORDS);
         for keys in keys.chunks(BATCH) {
-            if words.len() <= CACHED_WORDS {
-                let halves = first_halves(hashing, keys);
-                let place = |i: usize| self.place(Digest { h1: halves[i % BATCH], h2: 0 });
-                fresh += split_block::set_batch(words.as_chunks_mut().0, place, keys.len());
+            if beyond {
+                let mut places = [(0, 0); BATCH];
+                self.places(words.as_chunks().0, hashing, keys, &mut places);
+                fresh += split_block::set_batch(words.as_chunks_mut().0, |i| places[i % BATCH], keys.len());
                 continue;
             }
-            let places = self.places(words, hashing, keys);
-            fresh += split_block::set_batch(words.as_chunks_mut().0, |i| places[i % BATCH], keys.len());
+            let halves = first_halves(hashing, keys);
+            let place = |i: usize| self.place(Digest { h1: halves[i % BATCH], h2: 0 });
+            fresh += split_block::set_batch(words.as_chunks_mut().0, place, keys.len());
         }
         fresh
     }
