@@ -10,7 +10,7 @@
 //!
 //! Every contender runs in every round, in an order that rotates, with the floor among them: one hash of the key and one
 //! random cache line, which is what any filter must pay. The table shows medians, the record also the least and the
-//! largest value. `stores` measures the packed counters alone, beside plain vectors. To add a peer, see [`contender::Contender`].
+//! largest value. `stores` measures the packed stores alone, beside plain vectors. To add a peer, see [`contender::Contender`].
 
 mod contender;
 mod floor;
@@ -81,7 +81,7 @@ fn execute(command: Command) -> Result<(), String> {
         }
         Command::Stores { options, out } => {
             let machine = machine::describe(&[]);
-            println!("{machine}\ntimes in ns per counter, x: ratio to a vector of whole integers\n");
+            println!("{machine}\ntimes in ns per operation, x: ratio to a vector of whole integers\n");
             let mut rows = Vec::new();
             for n in options.sizes {
                 let own = stores::run(n as usize, options.rounds)?;

@@ -79,6 +79,16 @@ pub use shared::{SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFas
 pub use values::bloomier::Bloomier;
 pub use values::iblt::Iblt;
 
+/// The stores of single kinds, for the benchmarks of this repository; no promise of stability.
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::store::buckets::{Buckets, Shape};
+    pub use crate::store::lfsr::{LfsrCounters, Register};
+    pub use crate::store::ternary::{Form, TernaryCells};
+    pub use crate::store::unary::UnaryCounters;
+}
+
 /// The examples of the README are run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

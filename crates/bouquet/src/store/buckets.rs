@@ -23,7 +23,7 @@ pub(crate) const MAX_SLOTS: u32 = 8;
 
 /// What all buckets of a table have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub struct Shape {
     slots: u32,
     width: u32,
     sorted: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// Buckets of so many slots with entries of `width` bits, the low `key` of which are the key.
-    pub(crate) fn new(slots: u32, width: u32, key: u32, sorted: bool) -> Result<Self> {
+    pub fn new(slots: u32, width: u32, key: u32, sorted: bool) -> Result<Self> {
         if !(1..=MAX_SLOTS).contains(&slots) {
             return Err(Error::parameter("slots", format!("1 to {MAX_SLOTS}"), slots));
         }
@@ -90,7 +90,7 @@ impl Shape {
 
 /// A table of buckets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Buckets {
+pub struct Buckets {
     bits: BitStore,
     buckets: u64,
     shape: Shape,
@@ -99,7 +99,7 @@ pub(crate) struct Buckets {
 
 impl Buckets {
     /// Empty buckets.
-    pub(crate) fn zeroed(buckets: u64, shape: Shape) -> Result<Self> {
+    pub fn zeroed(buckets: u64, shape: Shape) -> Result<Self> {
         // Zeros are empty slots in a sorted bucket as well: four nibbles 0 have the code 0.
         Ok(Buckets { bits: BitStore::zeroed(shape.bits(buckets)?)?, buckets, shape, ones: Ones::detect() })
     }
@@ -148,7 +148,7 @@ impl Buckets {
 
     /// An entry of the bucket with this key, if there is one.
     #[inline]
-    pub(crate) fn find(&self, bucket: u64, key: u64) -> Option<u64> {
+    pub fn find(&self, bucket: u64, key: u64) -> Option<u64> {
         if self.shape.sorted {
             let max = self.shape.keys & field_max(self.shape.width);
             return self.unpacked(bucket).into_iter().find(|&entry| entry != 0 && entry & max == key);
@@ -199,7 +199,7 @@ impl Buckets {
     /// Puts `new` in the place of one entry that equals `old`, and says whether there was one. The entry 0 is an empty
     /// slot, so that this also inserts and removes.
     #[inline]
-    pub(crate) fn replace(&mut self, bucket: u64, old: u64, new: u64) -> bool {
+    pub fn replace(&mut self, bucket: u64, old: u64, new: u64) -> bool {
         if self.shape.sorted {
             let mut entries = self.unpacked(bucket);
             let Some(slot) = entries.iter().position(|&entry| entry == old) else { return false };

@@ -23,7 +23,7 @@ const TAPS: [(u32, &[u32]); 9] = [
 
 /// A register of one of the widths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Register {
+pub struct Register {
     width: u32,
     /// The tapped bits.
     taps: u32,
@@ -41,7 +41,7 @@ impl Register {
     }
 
     /// The register of this width, if there is one.
-    pub(crate) fn new(width: u32) -> Option<Self> {
+    pub fn new(width: u32) -> Option<Self> {
         Self::all().find(|register| register.width == width)
     }
 
@@ -103,9 +103,11 @@ struct Tables {
 
 /// States of registers, packed. The last state before 0 is the largest value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct LfsrCounters {
-    pub(crate) register: Register,
-    pub(crate) states: Counters,
+pub struct LfsrCounters {
+    /// The register of every counter.
+    pub register: Register,
+    /// Its states, of the width of the register.
+    pub states: Counters,
 }
 
 impl LfsrCounters {
@@ -113,14 +115,15 @@ impl LfsrCounters {
         u64::from(self.register.period()) - 1
     }
 
+    /// The counter at `index`; zero beyond the end.
     #[inline]
-    pub(crate) fn get(&self, index: u64) -> u64 {
+    pub fn get(&self, index: u64) -> u64 {
         self.register.place(self.states.get(index))
     }
 
     /// Adds, up to the largest value, and gives back the state that was. One is a step of the register.
     #[inline]
-    pub(crate) fn add(&mut self, index: u64, amount: u64) -> u64 {
+    pub fn add(&mut self, index: u64, amount: u64) -> u64 {
         let (register, max) = (self.register, self.max());
         let last = u64::from(register.down(0));
         self.states.update(index, |state| match amount {

@@ -27,11 +27,11 @@ const DIGITS: [[u8; PER_BYTE as usize]; 256] = {
 
 /// How cells are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Form {
+pub struct Form {
     /// Values of a cell: 3 or 4.
-    pub(crate) levels: u64,
+    pub levels: u64,
     /// Five cells in a byte, which is for three values.
-    pub(crate) packed: bool,
+    pub packed: bool,
 }
 
 impl Form {
@@ -59,7 +59,8 @@ pub struct TernaryCells {
 }
 
 impl TernaryCells {
-    pub(crate) fn zeroed(form: Form, len: u64) -> Result<Self> {
+    /// Cells of zero.
+    pub fn zeroed(form: Form, len: u64) -> Result<Self> {
         let (counters, width) = form.counters(len);
         Ok(TernaryCells { form, len, counters: Counters::zeroed(counters, width)? })
     }
@@ -101,8 +102,9 @@ impl TernaryCells {
         self.form.levels - 1
     }
 
+    /// The cell at `index`; zero beyond the end.
     #[inline]
-    pub(crate) fn get(&self, index: u64) -> u64 {
+    pub fn get(&self, index: u64) -> u64 {
         if !self.form.packed {
             return self.counters.get(index);
         }
@@ -112,7 +114,7 @@ impl TernaryCells {
 
     /// Changes a cell to what `change` makes of it, at most the top value, and gives back what it was.
     #[inline]
-    pub(crate) fn update(&mut self, index: u64, change: impl FnOnce(u64) -> u64) -> u64 {
+    pub fn update(&mut self, index: u64, change: impl FnOnce(u64) -> u64) -> u64 {
         let top = self.top();
         if index >= self.len {
             return 0;

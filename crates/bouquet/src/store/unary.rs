@@ -349,7 +349,7 @@ impl Superblock {
 /// A vector of counters without a largest value, in the space of their sum and a little.
 ///
 /// Layer 0 is a plain vector of bits, one for each counter that is not zero. The layers below are kept block by block
-/// and never looked at to tell zero from another value. Columns deeper than [`MAX_DEPTH`] go on in a map, so that one
+/// and never looked at to tell zero from another value. Columns deeper than `MAX_DEPTH` go on in a map, so that one
 /// counter cannot inflate its block.
 #[derive(Clone, Debug)]
 pub struct UnaryCounters {
@@ -399,7 +399,7 @@ impl UnaryCounters {
     }
 
     /// `len` zeros in blocks of `block`, with room until their sum is about `sum`.
-    pub(crate) fn zeroed(len: u64, block: u64, sum: u64) -> Result<Self> {
+    pub fn zeroed(len: u64, block: u64, sum: u64) -> Result<Self> {
         let first = BitStore::zeroed(len)?;
         let count = len.div_ceil(block * BLOCKS as u64);
         let mut superblocks = Vec::new();
@@ -466,7 +466,7 @@ impl UnaryCounters {
 
     /// The counter at `index`; zero beyond the end.
     #[inline]
-    pub(crate) fn get(&self, index: u64) -> u64 {
+    pub fn get(&self, index: u64) -> u64 {
         let column = self.column(index);
         if column < MAX_DEPTH { column } else { column.saturating_add(self.deep.get(&index).copied().unwrap_or(0)) }
     }
@@ -483,7 +483,7 @@ impl UnaryCounters {
 
     /// Adds to a counter and gives back what it was; nothing happens beyond the end.
     #[inline]
-    pub(crate) fn add(&mut self, index: u64, amount: u64) -> u64 {
+    pub fn add(&mut self, index: u64, amount: u64) -> u64 {
         if index >= self.first.len() || amount == 0 {
             return self.get(index);
         }
