@@ -4,7 +4,7 @@
 //! cargo run --release -p bench -- [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--only NAME,..]
 //!                                 [--rounds N] [--out DIR]
 //! cargo run --release -p bench -- stores [--n 1e6] [--rounds N] [--out DIR]
-//! cargo run --release -p bench -- plot RECORD.. [--out DIR]
+//! cargo run --release -p bench -- plot RECORD.. [--only NAME,..] [--out DIR]
 //! cargo run --release -p bench -- report
 //! ```
 //!
@@ -33,7 +33,7 @@ use run::Options;
 const USAGE: &str = "\
 usage: bench [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--only NAME,..] [--rounds N] [--out DIR]
        bench stores [--n 1e6] [--rounds N] [--out DIR]
-       bench plot RECORD.. [--out DIR]
+       bench plot RECORD.. [--only NAME,..] [--out DIR]
        bench report                    makes the tables of docs/performance.md anew from the records that they name
 
   --quick    10^5 and 10^6 keys and few rounds, in two minutes; leaves no record unless --out says where
@@ -50,7 +50,7 @@ enum Command {
     Help,
     Run { options: Options, out: Option<PathBuf> },
     Stores { options: Options, out: Option<PathBuf> },
-    Plot { records: Vec<PathBuf>, out: PathBuf },
+    Plot { records: Vec<PathBuf>, only: Vec<String>, out: PathBuf },
     Report,
 }
 
@@ -94,14 +94,14 @@ fn execute(command: Command) -> Result<(), String> {
                 println!("{}", path.map_err(|error| format!("{}: {error}", directory.display()))?.display());
             }
         }
-        Command::Plot { records, out } => {
+        Command::Plot { records, only, out } => {
             let mut rows = Vec::new();
             for path in records {
                 let name = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
                 let text = std::fs::read_to_string(&path).map_err(|error| name(&error))?;
                 rows.extend(record::from_csv(&text).map_err(|error| name(&error))?);
             }
-            for path in plot::all(&rows, &out)? {
+            for path in plot::all(&rows, &only, &out)? {
                 println!("{}", path.display());
             }
         }
@@ -127,15 +127,22 @@ fn parse(arguments: &[String]) -> Result<Command, String> {
     }
     let mut arguments = arguments.iter().map(String::as_str).peekable();
     if arguments.next_if_eq(&"plot").is_some() {
-        let (mut records, mut out) = (Vec::new(), repository().join("docs"));
+        let (mut records, mut only, mut out) = (Vec::new(), Vec::new(), repository().join("docs"));
         while let Some(argument) = arguments.next() {
             match argument {
                 "--out" => out = arguments.next().ok_or("--out needs a directory")?.into(),
+                "--only" => {
+                    only = arguments.next().ok_or("--only needs names")?.split(',').map(str::to_string).collect();
+                }
                 option if option.starts_with('-') => return Err(format!("plot has no option {option}\n{USAGE}")),
                 record => records.push(record.into()),
             }
         }
-        return if records.is_empty() { Err("plot needs a record".into()) } else { Ok(Command::Plot { records, out }) };
+        return if records.is_empty() {
+            Err("plot needs a record".into())
+        } else {
+            Ok(Command::Plot { records, only, out })
+        };
     }
 
     let is_stores = arguments.next_if_eq(&"stores").is_some();

@@ -11,8 +11,9 @@ use crate::floor;
 use crate::measure::Metric;
 use crate::record::{Row, magnitude};
 
-/// Writes every plot that the rows allow and says where. Of rows for the same thing the last counts.
-pub fn all(rows: &[Row], directory: &Path) -> Result<Vec<PathBuf>, String> {
+/// Writes every plot that the rows allow and says where; those of times show the contenders of `only`, or all when there is none.
+/// Of rows for the same thing the last counts.
+pub fn all(rows: &[Row], only: &[String], directory: &Path) -> Result<Vec<PathBuf>, String> {
     std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut conditions: Vec<(&str, f64)> = rows.iter().map(|row| (row.keys.as_str(), row.fpr)).collect();
     conditions.sort_by(|a, b| a.0.cmp(b.0).then(b.1.total_cmp(&a.1)));
@@ -21,7 +22,8 @@ pub fn all(rows: &[Row], directory: &Path) -> Result<Vec<PathBuf>, String> {
     let mut written = Vec::new();
     for (keys, fpr) in conditions {
         for metric in [Metric::Miss, Metric::BatchMiss] {
-            let lines = lines(rows, keys, fpr, metric);
+            let mut lines = lines(rows, keys, fpr, metric);
+            lines.retain(|line| only.is_empty() || only.contains(&line.name));
             if lines.len() > 1 {
                 let path = directory.join(format!("bench-{}-{keys}-{fpr}.svg", metric.name()));
                 let what = if metric == Metric::Miss { "single calls" } else { "batch form" };
@@ -34,8 +36,7 @@ pub fn all(rows: &[Row], directory: &Path) -> Result<Vec<PathBuf>, String> {
     let points = points(rows);
     if !points.is_empty() {
         let path = directory.join("bench-rate.svg");
-        let largest = rows.iter().map(|row| row.n).max().unwrap_or(0);
-        let caption = format!("False-positive rate and memory, {} keys", magnitude(largest));
+        let caption = format!("False-positive rate and memory, {} keys", magnitude(most_measured(rows)));
         rates(&path, &caption, &points).map_err(|error| format!("{}: {error}", path.display()))?;
         written.push(path);
     }
@@ -67,12 +68,18 @@ fn lines(rows: &[Row], keys: &str, fpr: f64, metric: Metric) -> Vec<Line> {
     lines
 }
 
-/// Bits per key and measured rate at the largest number of keys, a line over the rates per contender. The types of keys
+/// The number of keys for which most rates were measured; of several the largest.
+fn most_measured(rows: &[Row]) -> u64 {
+    let rates = |n: u64| rows.iter().filter(|row| row.n == n && row.metric == Metric::Rate.name()).count();
+    rows.iter().map(|row| row.n).max_by_key(|n| (rates(*n), *n)).unwrap_or(0)
+}
+
+/// Bits per key and measured rate at that number of keys, a line over the rates per contender. The types of keys
 /// do not differ in this; the handle is the filter that it holds, and the floor is no filter to be used.
 fn points(rows: &[Row]) -> Vec<Line> {
-    let largest = rows.iter().map(|row| row.n).max();
+    let n = most_measured(rows);
     let mut lines: Vec<Line> = Vec::new();
-    let rate = |row: &&Row| Some(row.n) == largest && row.metric == Metric::Rate.name();
+    let rate = |row: &&Row| row.n == n && row.metric == Metric::Rate.name();
     for row in rows.iter().filter(rate).filter(|row| row.contender != floor::NAME && !row.contender.ends_with(HANDLE)) {
         let same = |other: &&Row| {
             (&other.contender, other.n, other.fpr, &other.keys) == (&row.contender, row.n, row.fpr, &row.keys)
@@ -350,7 +357,7 @@ mod tests {
             }
         }
         let directory = std::env::temp_dir().join(format!("bench-plots-{}", std::process::id()));
-        let written = all(&rows, &directory).unwrap();
+        let written = all(&rows, &[], &directory).unwrap();
         let texts: Vec<String> = written.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
         std::fs::remove_dir_all(&directory).unwrap();
         assert_eq!(texts.len(), 2);
