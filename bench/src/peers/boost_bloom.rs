@@ -19,7 +19,16 @@ struct Functions {
 }
 
 macro_rules! functions {
-    ($constant:ident, $create:ident, $insert:ident, $count:ident, $insert_batch:ident, $contains_batch:ident, $bits:ident, $destroy:ident) => {
+    (
+        $constant:ident,
+        $create:ident,
+        $insert:ident,
+        $count:ident,
+        $insert_batch:ident,
+        $contains_batch:ident,
+        $bits:ident,
+        $destroy:ident $(,)?
+    ) => {
         unsafe extern "C" {
             fn $create(n: u64, fpr: f64) -> *mut c_void;
             fn $insert(filter: *mut c_void, keys: *const u64, n: usize);

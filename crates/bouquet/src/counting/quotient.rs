@@ -665,8 +665,8 @@ impl QuotientFilter {
     /// The stores as they are in a frame.
     fn stores(&self) -> Vec<BitStore> {
         match &self.slots {
-            // As much memory again as the filter has; where that cannot be had, nothing can be written.
-            Slots::Ranked(table) => table.to_stores().expect("memory for a copy of the filter").to_vec(),
+            // As much memory again as the filter has.
+            Slots::Ranked(table) => table.to_stores().into(),
             Slots::ThreeBit(table) => vec![table.store().clone()],
         }
     }

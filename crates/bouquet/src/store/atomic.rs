@@ -125,8 +125,13 @@ impl AtomicWords {
 
     /// A copy; each word is read once, at its own moment.
     pub(crate) fn to_words(&self) -> Words {
-        let words: Vec<u64> = self.as_slice().iter().map(AtomicWord::load).collect();
-        Words::copied(&words).expect("there was memory for the words once, and a moment ago again")
+        let mut words = Words::for_copy(self.as_slice().len());
+        words
+            .as_mut_slice()
+            .iter_mut()
+            .zip(self.as_slice())
+            .for_each(|(word, shared)| *word = AtomicWord::load(shared));
+        words
     }
 }
 

@@ -36,6 +36,11 @@ impl BitStore {
         Ok(BitStore { words: Words::zeroed(len.div_ceil(64))?, len })
     }
 
+    /// `len` zeros for a copy of as many bits that are there already; it fails as a copy does.
+    pub(crate) fn for_copy(len: u64) -> Self {
+        BitStore { words: Words::for_copy(len.div_ceil(64) as usize), len }
+    }
+
     /// The bits in these words; `None` when their number is not that of `len` bits or a bit beyond `len` is set.
     ///
     /// ```

@@ -64,6 +64,11 @@ impl Words {
         Ok(Words { memory })
     }
 
+    /// `len` words of zeros for a copy of as many that are there already; it fails as a copy does.
+    pub(crate) fn for_copy(len: usize) -> Self {
+        Words { memory: memory_for_copy(len) }
+    }
+
     /// The memory, to be shared between threads; mapped words are copied.
     pub(crate) fn into_shared(self) -> SharedMemory {
         let memory = if self.is_mapped() { copied_memory(self.memory) } else { self.memory };
@@ -185,13 +190,18 @@ fn copied_memory(memory: Memory) -> Memory {
 }
 
 fn owned_memory(source: &[u64]) -> Memory {
-    let mut memory = Memory::zeroed(source.len()).unwrap_or_else(|| {
-        let layout = std::alloc::Layout::array::<u64>(source.len()).unwrap_or(std::alloc::Layout::new::<u64>());
-        // As every copy in the standard library does: the caller has no way to hear of it.
-        std::alloc::handle_alloc_error(layout)
-    });
+    let mut memory = memory_for_copy(source.len());
     memory.words_mut().unwrap_or_default().copy_from_slice(source);
     memory
+}
+
+/// Memory for a copy of what is there already. Where it cannot be had, the program ends as with every copy of the standard
+/// library: the caller has no way to hear of it.
+fn memory_for_copy(len: usize) -> Memory {
+    Memory::zeroed(len).unwrap_or_else(|| {
+        let layout = std::alloc::Layout::array::<u64>(len).unwrap_or(std::alloc::Layout::new::<u64>());
+        std::alloc::handle_alloc_error(layout)
+    })
 }
 
 /// The `width` bits (1 to 64) from bit `bit` on, low bit first; they may cross a word boundary.

@@ -384,13 +384,10 @@ impl Ranked {
     }
 
     /// The bits of the occupieds, the runends, the remainders and the offsets, each together.
-    pub(super) fn to_stores(&self) -> Result<[BitStore; 4]> {
+    pub(super) fn to_stores(&self) -> [BitStore; 4] {
         let (slots, width) = (self.slots(), self.lanes.width() as usize);
         let sizes = [slots, slots, slots * width as u64, self.blocks * 8];
-        let [mut occupieds, mut runends, mut remainders, mut offsets] = {
-            let [a, b, c, d] = sizes.map(BitStore::zeroed);
-            [a?, b?, c?, d?]
-        };
+        let [mut occupieds, mut runends, mut remainders, mut offsets] = sizes.map(BitStore::for_copy);
         for block in 0..self.blocks {
             let at = block as usize;
             occupieds.words_mut()[at] = self.occupieds(block);
@@ -401,7 +398,7 @@ impl Ranked {
             own.iter_mut().zip(words).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
             write_field(offsets.words_mut(), block * 8, 8, self.offset(block).into());
         }
-        Ok([occupieds, runends, remainders, offsets])
+        [occupieds, runends, remainders, offsets]
     }
 
     /// The table of these stores, which must have the sizes that [`to_stores`](Self::to_stores) gives them.
