@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use bytemuck::Zeroable;
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 
 use crate::store::WritableMap;
 
@@ -23,10 +23,18 @@ pub(crate) struct Memory {
     owner: Owner,
 }
 
+/// From so many bytes on, memory comes from the system in large pages: a processor keeps the addresses of some two thousand
+/// pages at hand, and these are as many of 4 KiB.
+const MANY_PAGES: usize = 1 << 23;
+
 enum Owner {
     /// Leaked from a box, of this many lines; freed on drop. A box itself would claim its memory anew each time it is
     /// moved, and the pointer above would be void.
     Lines(usize),
+    /// Pages that no file has; freed with it.
+    Pages {
+        _map: MmapMut,
+    },
     Mapped(Arc<Mmap>),
     /// In one place only: changes go to the file.
     Writable(Box<WritableMap>),
@@ -45,9 +53,27 @@ impl Memory {
         if len > isize::MAX as usize / 16 {
             return None;
         }
+        if let Some(memory) = Self::pages(len) {
+            return Some(memory);
+        }
         let lines: Box<[Line]> = bytemuck::allocation::try_zeroed_slice_box(len.div_ceil(8)).ok()?;
         let count = lines.len();
         Some(Memory { words: NonNull::from(Box::leak(lines)).cast(), len, owner: Owner::Lines(count) })
+    }
+
+    /// Zeros in large pages, if they are so many that it pays: a filter is read all over, and where the processor does not have
+    /// the address of a page, a read waits for two.
+    fn pages(len: usize) -> Option<Self> {
+        if len * 8 < MANY_PAGES {
+            return None;
+        }
+        let mut map = MmapMut::map_anon(len * 8).ok()?;
+        // It is advice: memory in small pages is as good, but for the time.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
+        // A page begins at a multiple of a cache line.
+        let words: &mut [u64] = bytemuck::try_cast_slice_mut(&mut map).ok()?;
+        Some(Memory { words: NonNull::from(words).cast(), len, owner: Owner::Pages { _map: map } })
     }
 
     /// `len` words of a map from byte `offset` on, read in place; `None` when they are not in it or do not begin at a
@@ -85,7 +111,7 @@ impl Memory {
 
     /// Whether the words are in a file.
     pub(crate) fn is_mapped(&self) -> bool {
-        !matches!(self.owner, Owner::Lines(_))
+        matches!(self.owner, Owner::Mapped(_) | Owner::Writable(_))
     }
 
     /// The same words once more, where they cannot change.
@@ -142,5 +168,24 @@ impl SharedMemory {
         // atomic word has the size and the bit patterns of a plain one; and as long as it is in here, nobody sees it as
         // plain words.
         unsafe { std::slice::from_raw_parts(self.0.words.as_ptr().cast(), self.0.len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_zero_and_aligned_to_cache_lines_in_lines_and_in_pages() {
+        let pages = MANY_PAGES / 8;
+        for (len, in_pages) in [(0, false), (1, false), (pages - 1, false), (pages, true), (pages + 3, true)] {
+            let mut memory = Memory::zeroed(len).expect("some megabytes");
+            assert_eq!(matches!(memory.owner, Owner::Pages { .. }), in_pages, "{len}");
+            assert!(!memory.is_mapped() && memory.words().as_ptr().cast::<Line>().is_aligned());
+            assert_eq!((memory.words().len(), memory.words().iter().any(|&word| word != 0)), (len, false));
+            let words = memory.words_mut().expect("it is not mapped for reading");
+            words.fill(7);
+            assert!(memory.words().iter().all(|&word| word == 7));
+        }
     }
 }

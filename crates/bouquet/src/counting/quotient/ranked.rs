@@ -65,9 +65,9 @@ struct Head {
 impl Head {
     #[inline(always)]
     fn new(occupieds: u64, runends: u64, offset: u32) -> Self {
-        let own = u64::MAX << (offset % 64);
-        let ends = runends & own;
-        Head { occupieds, ends, behind: ends << 1 | (own & own.wrapping_neg()) }
+        let first: u64 = 1 << (offset % 64);
+        let ends = runends & first.wrapping_neg();
+        Head { occupieds, ends, behind: ends << 1 | first }
     }
 
     /// Of the block that these bytes begin with; nothing if more than its slots belong to earlier homes.
@@ -555,15 +555,19 @@ impl Table for Ranked {
         }
         let head = Head::of(block)?;
         let begin = head.behind(at, at, ones);
-        if begin > 63 || lanes.count() == 0 {
-            return None;
+        if begin > 63 || lanes.count() < 2 {
+            return self.glance_at_run(home, remainder);
         }
-        // Most runs are one slot long, and in the first slot nothing but the least remainder can be.
-        let first = get(block, begin, lanes.width());
-        if first == remainder {
+        // Almost all runs have one slot or two, each with a remainder: a counter takes three. What tells a slot from the
+        // remainder is zero if nothing does, and then less one negative.
+        let (byte, shift) = field(begin, lanes.width());
+        let (window, ends) = (load(block, byte) >> shift, head.ends >> begin & 3);
+        let first = (window ^ remainder) & field_max(lanes.width());
+        let second = (window >> lanes.width() ^ remainder) & field_max(lanes.width()) | ends ^ 2;
+        if (first.wrapping_sub(1) | second.wrapping_sub(1)) >> 63 == 1 {
             return Some(true);
         }
-        if head.ends >> begin & 1 == 1 {
+        if ends != 0 {
             return Some(false);
         }
         self.glance_at_run(home, remainder)
@@ -581,7 +585,7 @@ impl Table for Ranked {
 }
 
 impl Ranked {
-    /// Whether a run of several slots has the remainder. Not inlined: it would take registers from the others.
+    /// Whether a run has the remainder. Not inlined: it would take registers from the others.
     #[inline(never)]
     fn glance_at_run(&self, home: u64, remainder: u64) -> Option<bool> {
         let (lanes, ones, at) = (self.lanes, self.ones, (home % SLOTS) as u32);
