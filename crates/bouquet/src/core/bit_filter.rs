@@ -97,6 +97,19 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         set_each(self, words, digest)
     }
 
+    /// The same, for single insertions. Where there are no words or the layout is not a usual one it may say nothing, and has
+    /// done nothing then.
+    #[inline(always)]
+    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
+        if words.is_empty() { None } else { Some(self.set(words, digest)) }
+    }
+
+    /// The same where [`set_usually`](Self::set_usually) has said nothing.
+    #[inline(always)]
+    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
+        set_elsewhere(self.clone(), words, digest)
+    }
+
     /// Asks the memory for the words of a digest. `W` is a word of 64 bits, plain or shared between threads.
     #[inline]
     fn prefetch<W>(&self, words: &[W], digest: Digest) {
@@ -323,7 +336,7 @@ impl<L: Layout> BitFilter<L> {
             hashing: layout.hashing(config.hashing()).bind(&Self::domain(&layout)),
             layout,
             bits,
-            items,
+            items: items.min(MOST_ITEMS),
             design,
         }
     }
@@ -457,12 +470,15 @@ impl<L: Layout> BitFilter<L> {
     // Always inlined, as `contains` is: what is unusual lies elsewhere, and a loop over keys keeps the filter in registers.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.items = self.items.saturating_add(1);
+        self.items += 1;
         if self.layout.needs_key() {
             return key.with_bytes(|key| self.insert_by_key(key));
         }
         let digest = key.digest(&self.hashing);
-        self.layout.set(self.bits.words_mut(), digest)
+        match self.layout.set_usually(self.bits.words_in_place(), digest) {
+            Some(fresh) => fresh,
+            None => self.layout.set_anyhow(self.bits.words_mut(), digest),
+        }
     }
 
     #[cold]
@@ -533,7 +549,7 @@ impl<L: Layout> BitFilter<L> {
         if self.layout.needs_key() {
             return keys.iter().map(|key| u64::from(self.insert(key))).sum();
         }
-        self.items = self.items.saturating_add(keys.len() as u64);
+        self.items = self.items.saturating_add(keys.len() as u64).min(MOST_ITEMS);
         self.layout.set_batch(self.bits.words_mut(), &self.hashing, keys)
     }
 
@@ -574,7 +590,7 @@ impl<L: Layout> BitFilter<L> {
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.comparable(other)?;
         self.bits.or(&other.bits)?;
-        self.items = self.items.saturating_add(other.items);
+        self.items = self.items.saturating_add(other.items).min(MOST_ITEMS);
         Ok(())
     }
 
@@ -781,6 +797,17 @@ impl<L: Layout> Contains for BitFilter<L> {
     }
 }
 
+/// Insertions that a filter counts. More can only be forged or added up; from here on, no number of single ones overflows.
+const MOST_ITEMS: u64 = u64::MAX / 2;
+
+/// [`Layout::set`] where that is not the usual way. By value, so that a loop over keys may keep the filter in registers: no call
+/// knows where it lies.
+#[cold]
+#[inline(never)]
+fn set_elsewhere<L: Layout>(layout: L, words: &mut [u64], digest: Digest) -> bool {
+    layout.set(words, digest)
+}
+
 impl<L: Layout> Insert for BitFilter<L> {
     fn insert(&mut self, item: Item<'_>) -> Result<bool> {
         Ok(BitFilter::insert(self, item.bare()?))
@@ -824,6 +851,7 @@ impl<L: Layout> Compress for BitFilter<L> {
 
 #[cfg(test)]
 mod tests {
+    use super::MOST_ITEMS;
     use crate::capability::{Insert, Item};
     use crate::hash::{Hashing, Secret};
     use crate::kind::{Config, Structure};
@@ -869,13 +897,16 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_number_of_items_stays_where_it_is() {
+    fn a_forged_number_of_items_never_overflows() {
         let mut filter = Bloom::with_size(100, 2).unwrap();
         filter.items = u64::MAX;
         let mut filter = Bloom::from_bytes(&filter.to_bytes()).unwrap();
+        let other = filter.clone();
         filter.insert("rose");
+        assert_eq!(filter.items(), MOST_ITEMS + 1);
         filter.insert_batch(&[Item::from(b"thistle".as_slice())]);
-        assert_eq!(filter.items(), u64::MAX);
+        filter.merge(&other).unwrap();
+        assert_eq!(filter.items(), MOST_ITEMS);
     }
 
     #[test]

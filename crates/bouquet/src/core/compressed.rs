@@ -231,12 +231,26 @@ impl Layout for Sparse {
     }
 
     #[inline(always)]
+    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
+        self.0.set_usually(words, digest)
+    }
+
+    #[inline(always)]
+    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
+        self.0.set_anyhow(words, digest)
+    }
+
+    #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
         self.0.set(words, digest)
     }
 
     fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
         self.0.test_batch(words, hashing, keys, answers);
+    }
+
+    fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
+        self.0.set_batch(words, hashing, keys)
     }
 
     fn all_of_key(&self, hashing: &Hashing, key: &[u8], visit: impl FnMut(u64) -> bool) -> bool {

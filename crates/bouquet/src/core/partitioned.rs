@@ -244,10 +244,17 @@ impl Layout for Slices {
     }
 
     #[inline(always)]
+    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
+        if self.usual { flat::set_usual::<true>(words, self.slice_bits, digest) } else { None }
+    }
+
+    #[inline(always)]
+    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
+        self.set(words, digest)
+    }
+
+    #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        if self.usual {
-            return flat::set_usual::<true>(words, self.slice_bits, digest);
-        }
         set_unusual::<true, _>(*self, self.slice_bits, self.default, words, digest)
     }
 

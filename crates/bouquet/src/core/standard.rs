@@ -222,10 +222,17 @@ impl Layout for Flat {
     }
 
     #[inline(always)]
+    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
+        if self.usual { flat::set_usual::<false>(words, self.bits, digest) } else { None }
+    }
+
+    #[inline(always)]
+    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
+        self.set(words, digest)
+    }
+
+    #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        if self.usual {
-            return flat::set_usual::<false>(words, self.bits, digest);
-        }
         set_unusual::<false, _>(*self, self.bits, self.default, words, digest)
     }
 

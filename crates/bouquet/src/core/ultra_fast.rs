@@ -77,8 +77,7 @@ pub struct Split {
     chooser: u64,
     /// Eight words of 32 bits, for which there is vector code.
     vector: bool,
-    /// The same, and not in mode parquet: what a single call looks at.
-    usual: bool,
+    /// For single calls the usual is the same, and not in mode parquet.
     instructions: split_block::Instructions,
 }
 
@@ -183,9 +182,8 @@ impl Layout for Split {
         let parquet = config.choice("mode") == "parquet";
         let chooser = if parquet { u64::MAX << 32 } else { u64::MAX };
         let vector = lanes == 8 && lane_bits == 32;
-        let instructions = split_block::Instructions::detected();
-        let mut layout =
-            Split { blocks: 1, lanes, lane_bits, parquet, chooser, vector, usual: vector && !parquet, instructions };
+        let instructions = split_block::Instructions::detected(vector && !parquet);
+        let mut layout = Split { blocks: 1, lanes, lane_bits, parquet, chooser, vector, instructions };
         if parquet {
             if !layout.vector {
                 return Err(Error::parameter("mode", "free unless blocks are 8 words of 32 bits", "parquet"));
@@ -260,20 +258,31 @@ impl Layout for Split {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if self.usual {
-            let at = fastrange(digest.h1, self.blocks) as usize;
-            return split_block::test(self.instructions, words.as_chunks().0, at, digest.h1 as u32);
+        let at = fastrange(digest.h1, self.blocks) as usize;
+        match split_block::test_usually(self.instructions, words.as_chunks().0, at, digest.h1 as u32) {
+            Some(found) => found,
+            None => test_unusual(*self, words, digest.h1),
         }
-        test_unusual(*self, words, digest.h1)
     }
 
     #[inline(always)]
-    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        if self.usual {
-            let at = fastrange(digest.h1, self.blocks) as usize;
-            return split_block::set(self.instructions, words.as_chunks_mut().0, at, digest.h1 as u32);
-        }
+    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
+        let at = fastrange(digest.h1, self.blocks) as usize;
+        split_block::set_usually(self.instructions, words.as_chunks_mut().0, at, digest.h1 as u32)
+    }
+
+    #[inline(always)]
+    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
         set_unusual(*self, words, digest.h1)
+    }
+
+    #[inline]
+    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
+        if self.vector {
+            let (at, x) = self.place(digest);
+            return split_block::set(self.instructions, words.as_chunks_mut().0, at, x);
+        }
+        set_each(self, words, digest)
     }
 
     #[inline(always)]
@@ -370,12 +379,7 @@ fn test_unusual(layout: Split, words: &[u64], h1: u64) -> bool {
 /// As [`test_unusual`].
 #[inline(never)]
 fn set_unusual(layout: Split, words: &mut [u64], h1: u64) -> bool {
-    let digest = Digest { h1, h2: 0 };
-    if layout.vector {
-        let (at, x) = layout.place(digest);
-        return split_block::set(layout.instructions, words.as_chunks_mut().0, at, x);
-    }
-    set_each(&layout, words, digest)
+    layout.set(words, Digest { h1, h2: 0 })
 }
 
 impl UltraFastBloom {

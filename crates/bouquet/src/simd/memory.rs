@@ -20,6 +20,8 @@ pub(crate) struct Memory {
     /// writes unless the owner is a map for reading.
     words: NonNull<u64>,
     len: usize,
+    /// The words that may be written: all, or none if the owner is a map for reading.
+    writable: usize,
     owner: Owner,
 }
 
@@ -58,7 +60,8 @@ impl Memory {
         }
         let lines: Box<[Line]> = bytemuck::allocation::try_zeroed_slice_box(len.div_ceil(8)).ok()?;
         let count = lines.len();
-        Some(Memory { words: NonNull::from(Box::leak(lines)).cast(), len, owner: Owner::Lines(count) })
+        let words = NonNull::from(Box::leak(lines)).cast();
+        Some(Memory { words, len, writable: len, owner: Owner::Lines(count) })
     }
 
     /// Zeros in large pages, if they are so many that it pays: a filter is read all over, and where the processor does not have
@@ -73,7 +76,8 @@ impl Memory {
         let _ = map.advise(memmap2::Advice::HugePage);
         // A page begins at a multiple of a cache line.
         let words: &mut [u64] = bytemuck::try_cast_slice_mut(&mut map).ok()?;
-        Some(Memory { words: NonNull::from(words).cast(), len, owner: Owner::Pages { _map: map } })
+        let words = NonNull::from(words).cast();
+        Some(Memory { words, len, writable: len, owner: Owner::Pages { _map: map } })
     }
 
     /// `len` words of a map from byte `offset` on, read in place; `None` when they are not in it or do not begin at a
@@ -82,13 +86,15 @@ impl Memory {
         let bytes = map.get(offset..offset.checked_add(len.checked_mul(8)?)?)?;
         // The view of all bytes as words exists only if they are aligned and whole.
         let words: &[u64] = bytemuck::try_cast_slice(bytes).ok()?;
-        Some(Memory { words: NonNull::from(words).cast(), len, owner: Owner::Mapped(Arc::clone(map)) })
+        let words = NonNull::from(words).cast();
+        Some(Memory { words, len, writable: 0, owner: Owner::Mapped(Arc::clone(map)) })
     }
 
     /// All of a map, which begins at a page and so at a multiple of eight bytes.
     pub(crate) fn writable(mut map: WritableMap) -> Self {
         let words: &mut [u64] = bytemuck::try_cast_slice_mut(&mut map.map).unwrap_or_default();
-        Memory { len: words.len(), words: NonNull::from(words).cast(), owner: Owner::Writable(Box::new(map)) }
+        let (len, words) = (words.len(), NonNull::from(words).cast());
+        Memory { words, len, writable: len, owner: Owner::Writable(Box::new(map)) }
     }
 
     /// The words.
@@ -98,15 +104,19 @@ impl Memory {
         unsafe { std::slice::from_raw_parts(self.words.as_ptr(), self.len) }
     }
 
+    /// The words, to be changed; none of them when they are mapped for reading. Who takes a word out of these has asked
+    /// both whether it exists and whether it may be written.
+    #[inline(always)]
+    pub(crate) fn words_in_place(&mut self) -> &mut [u64] {
+        // SAFETY: the pointer is valid for reads and writes of so many words (see the fields), and `&mut self` is the
+        // only way to them.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_ptr(), self.writable) }
+    }
+
     /// The words, to be changed; `None` when they are mapped for reading.
     #[inline(always)]
     pub(crate) fn words_mut(&mut self) -> Option<&mut [u64]> {
-        if let Owner::Mapped(_) = self.owner {
-            return None;
-        }
-        // SAFETY: the pointer is valid for reads and writes of so many words (see the field), and `&mut self` is the
-        // only way to them.
-        Some(unsafe { std::slice::from_raw_parts_mut(self.words.as_ptr(), self.len) })
+        (self.writable == self.len).then(|| self.words_in_place())
     }
 
     /// Whether the words are in a file.
@@ -117,7 +127,7 @@ impl Memory {
     /// The same words once more, where they cannot change.
     pub(crate) fn shared(&self) -> Option<Self> {
         let Owner::Mapped(map) = &self.owner else { return None };
-        Some(Memory { words: self.words, len: self.len, owner: Owner::Mapped(Arc::clone(map)) })
+        Some(Memory { words: self.words, len: self.len, writable: 0, owner: Owner::Mapped(Arc::clone(map)) })
     }
 
     /// Where the words change in a file, if they do.
@@ -132,7 +142,7 @@ impl Memory {
 impl Default for Memory {
     /// No words.
     fn default() -> Self {
-        Memory { words: NonNull::<Line>::dangling().cast(), len: 0, owner: Owner::Lines(0) }
+        Memory { words: NonNull::<Line>::dangling().cast(), len: 0, writable: 0, owner: Owner::Lines(0) }
     }
 }
 

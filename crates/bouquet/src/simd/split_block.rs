@@ -11,19 +11,25 @@ pub(crate) const SALT: [u32; 8] =
 /// Eight lanes, two to a word, the even lane in the low half.
 pub(crate) type Block = [u64; 4];
 
-/// What single calls are made with: chosen once, when a filter is made, and looked at with each call.
+/// What single calls are made with: chosen once, when a filter is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instructions {
     /// Only [`detected`](Instructions::detected) makes it true: the machine has AVX2.
     avx2: bool,
+    /// Zero if calls are usual and the machine has the code for them, which is AVX2 on x86-64; else all ones. Together with it,
+    /// the number of a block is that of the block or of none, and one comparison tells all.
+    beyond: usize,
 }
 
 impl Instructions {
-    pub(crate) fn detected() -> Self {
+    /// Those of the machine; `usual` says whether calls are usual, so that [`test_usually`] and [`set_usually`] will answer.
+    pub(crate) fn detected(usual: bool) -> Self {
         #[cfg(target_arch = "x86_64")]
-        return Instructions { avx2: is_x86_feature_detected!("avx2") };
+        let avx2 = is_x86_feature_detected!("avx2");
         #[cfg(not(target_arch = "x86_64"))]
-        return Instructions { avx2: false };
+        let avx2 = false;
+        let able = avx2 || cfg!(not(target_arch = "x86_64"));
+        Instructions { avx2, beyond: if usual && able { 0 } else { usize::MAX } }
     }
 }
 
@@ -201,69 +207,93 @@ pub(crate) fn mask(x: u32) -> Block {
     return scalar::mask(x);
 }
 
-/// Whether the block of this number has all bits of the key; false beyond the end. Inlined where the build's own target
-/// features allow the vector code, else one call to it where the machine has it: that is dearer than inlined AVX2, but
-/// cheaper than SSE2, whose multiplications and shifts take four times the instructions.
+/// AVX2, out of line: what builds for every x86-64 have to call.
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn avx2_test(block: &Block, x: u32) -> bool {
+    avx2::test(block, x)
+}
+
+/// As [`avx2_test`].
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn avx2_set(block: &mut Block, x: u32) -> bool {
+    avx2::set(block, x)
+}
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+use avx2::{set as avx2_set, test as avx2_test};
+
+/// Whether the block of this number has all bits of the key, false beyond the end; nothing if this is not usual. Inlined where the
+/// build's own target features allow the vector code, else one call to it where the machine has it: that is dearer than
+/// inlined AVX2, but cheaper than SSE2, whose multiplications and shifts take four times the instructions.
+#[inline(always)]
+pub(crate) fn test_usually(instructions: Instructions, blocks: &[Block], at: usize, x: u32) -> Option<bool> {
+    // Not as below: a loop over keys that changes nothing asks this once.
+    if instructions.beyond != 0 {
+        return None;
+    }
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: `beyond` is zero, so the machine has AVX2.
+    return Some(blocks.get(at).is_some_and(|block| unsafe { avx2_test(block, x) }));
+    #[cfg(not(target_arch = "x86_64"))]
+    return Some(blocks.get(at).is_some_and(|block| scalar::test(block, x)));
+}
+
+/// Sets the bits of the key in the block of this number and says whether one was new; nothing is done beyond the end, or if this
+/// is not usual. Inlined or called as [`test_usually`] is.
+#[inline(always)]
+pub(crate) fn set_usually(instructions: Instructions, blocks: &mut [Block], at: usize, x: u32) -> Option<bool> {
+    let block = blocks.get_mut(at | instructions.beyond)?;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: no slice has an element of the number `usize::MAX`, so `beyond` is zero and the machine has AVX2.
+    return Some(unsafe { avx2_set(block, x) });
+    #[cfg(not(target_arch = "x86_64"))]
+    return Some(scalar::set(block, x));
+}
+
+/// Whether the block of this number has all bits of the key, usual or not; false beyond the end.
 #[inline(always)]
 pub(crate) fn test(instructions: Instructions, blocks: &[Block], at: usize, x: u32) -> bool {
-    let _ = instructions;
-    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-    // SAFETY: the build demands AVX2.
-    return blocks.get(at).is_some_and(|block| unsafe { avx2::test(block, x) });
-    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-    {
-        #[inline(never)]
-        #[target_feature(enable = "avx2")]
-        fn with_avx2(blocks: &[Block], at: usize, x: u32) -> bool {
-            blocks.get(at).is_some_and(|block| avx2::test(block, x))
-        }
-        if instructions.avx2 {
-            // SAFETY: the machine has AVX2, as whoever made the value found.
-            return unsafe { with_avx2(blocks, at, x) };
-        }
-        sse2_test(blocks, at, x)
+    let Some(block) = blocks.get(at) else { return false };
+    #[cfg(target_arch = "x86_64")]
+    if instructions.avx2 {
+        // SAFETY: the machine has AVX2, as whoever made the value found.
+        return unsafe { avx2_test(block, x) };
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    return blocks.get(at).is_some_and(|block| scalar::test(block, x));
+    slow_test(block, x)
 }
 
-/// Sets the bits of the key in the block of this number and says whether one was new; nothing beyond the end. Inlined or
-/// called as [`test`] is.
+/// Sets the bits of the key in the block of this number, usual or not, and says whether one was new; nothing beyond the end.
 #[inline(always)]
 pub(crate) fn set(instructions: Instructions, blocks: &mut [Block], at: usize, x: u32) -> bool {
-    let _ = instructions;
-    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-    // SAFETY: the build demands AVX2.
-    return blocks.get_mut(at).is_some_and(|block| unsafe { avx2::set(block, x) });
-    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-    {
-        #[inline(never)]
-        #[target_feature(enable = "avx2")]
-        fn with_avx2(blocks: &mut [Block], at: usize, x: u32) -> bool {
-            blocks.get_mut(at).is_some_and(|block| avx2::set(block, x))
-        }
-        if instructions.avx2 {
-            // SAFETY: the machine has AVX2, as whoever made the value found.
-            return unsafe { with_avx2(blocks, at, x) };
-        }
-        sse2_set(blocks, at, x)
+    let Some(block) = blocks.get_mut(at) else { return false };
+    #[cfg(target_arch = "x86_64")]
+    if instructions.avx2 {
+        // SAFETY: the machine has AVX2, as whoever made the value found.
+        return unsafe { avx2_set(block, x) };
     }
+    slow_set(block, x)
+}
+
+/// Out of line: what is left for machines without AVX2.
+#[inline(never)]
+fn slow_test(block: &Block, x: u32) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return sse2::test(block, x);
     #[cfg(not(target_arch = "x86_64"))]
-    return blocks.get_mut(at).is_some_and(|block| scalar::set(block, x));
+    return scalar::test(block, x);
 }
 
-/// SSE2, out of line: what is left for machines without AVX2.
-#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+/// As [`slow_test`].
 #[inline(never)]
-fn sse2_test(blocks: &[Block], at: usize, x: u32) -> bool {
-    blocks.get(at).is_some_and(|block| sse2::test(block, x))
-}
-
-/// As [`sse2_test`].
-#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-#[inline(never)]
-fn sse2_set(blocks: &mut [Block], at: usize, x: u32) -> bool {
-    blocks.get_mut(at).is_some_and(|block| sse2::set(block, x))
+fn slow_set(block: &mut Block, x: u32) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return sse2::set(block, x);
+    #[cfg(not(target_arch = "x86_64"))]
+    return scalar::set(block, x);
 }
 
 /// Tests keys with the best instructions of the machine: `place(i)` gives the block number and the hash word that
@@ -284,7 +314,7 @@ pub(crate) fn test_batch(blocks: &[Block], place: impl Fn(usize) -> (usize, u32)
             return unsafe { with_avx2(blocks, place, answers) };
         }
     }
-    let instructions = Instructions::detected();
+    let instructions = Instructions::detected(true);
     for (i, answer) in answers.iter_mut().enumerate() {
         let (at, x) = place(i);
         *answer = test(instructions, blocks, at, x);
@@ -311,7 +341,7 @@ pub(crate) fn set_batch(blocks: &mut [Block], place: impl Fn(usize) -> (usize, u
             return unsafe { with_avx2(blocks, place, count) };
         }
     }
-    let (instructions, mut fresh) = (Instructions::detected(), 0);
+    let (instructions, mut fresh) = (Instructions::detected(true), 0);
     for i in 0..count {
         let (at, x) = place(i);
         fresh += u64::from(set(instructions, blocks, at, x));
@@ -326,19 +356,36 @@ mod tests {
 
     type Implementation = (&'static str, fn(&Block, u32) -> bool, fn(&mut Block, u32) -> bool);
 
+    const WITHOUT_AVX2: Instructions = Instructions { avx2: false, beyond: usize::MAX };
+
     /// Every implementation that this machine can run.
     fn available() -> Vec<Implementation> {
         let mut all: Vec<Implementation> = vec![
             ("scalar", scalar::test, scalar::set),
             (
                 "detected",
-                |b, x| test(Instructions::detected(), &[*b], 0, x),
-                |b, x| set(Instructions::detected(), std::slice::from_mut(b), 0, x),
+                |b, x| test(Instructions::detected(false), &[*b], 0, x),
+                |b, x| set(Instructions::detected(false), std::slice::from_mut(b), 0, x),
+            ),
+            (
+                "usual",
+                |b, x| {
+                    let (usual, blocks) = (Instructions::detected(true), &[*b]);
+                    assert_ne!(test_usually(usual, blocks, 1, x), Some(true), "beyond the end");
+                    assert_eq!(test_usually(Instructions::detected(false), blocks, 0, x), None, "not usual");
+                    test_usually(usual, blocks, 0, x).unwrap_or_else(|| test(usual, blocks, 0, x))
+                },
+                |b, x| {
+                    let (usual, blocks) = (Instructions::detected(true), std::slice::from_mut(b));
+                    assert_eq!(set_usually(usual, blocks, 1, x), None, "beyond the end");
+                    assert_eq!(set_usually(Instructions::detected(false), blocks, 0, x), None, "not usual");
+                    set_usually(usual, blocks, 0, x).unwrap_or_else(|| set(usual, blocks, 0, x))
+                },
             ),
             (
                 "without AVX2",
-                |b, x| test(Instructions { avx2: false }, &[*b], 0, x),
-                |b, x| set(Instructions { avx2: false }, std::slice::from_mut(b), 0, x),
+                |b, x| test(WITHOUT_AVX2, &[*b], 0, x),
+                |b, x| set(WITHOUT_AVX2, std::slice::from_mut(b), 0, x),
             ),
         ];
         #[cfg(target_arch = "x86_64")]

@@ -109,6 +109,12 @@ impl BitStore {
         self.words.as_mut_slice()
     }
 
+    /// The words where they are, for the same; none of them when they are mapped for reading.
+    #[inline(always)]
+    pub(crate) fn words_in_place(&mut self) -> &mut [u64] {
+        self.words.in_place()
+    }
+
     /// The words alone.
     pub(crate) fn into_words(self) -> Words {
         self.words

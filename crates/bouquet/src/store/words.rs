@@ -163,6 +163,12 @@ impl Words {
         self.memory.words_mut().unwrap_or_default()
     }
 
+    /// The words, to be changed where they are; none of them when they are mapped for reading.
+    #[inline(always)]
+    pub(crate) fn in_place(&mut self) -> &mut [u64] {
+        self.memory.words_in_place()
+    }
+
     /// Whether the words are in a mapped file.
     ///
     /// ```
