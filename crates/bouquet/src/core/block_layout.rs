@@ -83,6 +83,9 @@ pub struct Blocks<K> {
     hashes: u32,
     /// The bits in every block of a key, and how many of the first blocks have one more: no key pays for the division.
     share: (u32, u32),
+    /// The k of a rate of 1 % in a cache line, 6, or one more, if it is one of them; else zero. For these, test and set are
+    /// inlined.
+    usual: u32,
     patterns: Arc<OnceLock<Vec<u64>>>,
     kind: PhantomData<K>,
 }
@@ -266,6 +269,21 @@ impl<K: BlockKind> Blocks<K> {
         self.shape == Shape { block_bits: LINE_BITS, blocks_per_key: 1, patterns: 0 } && self.hashes <= LINE_HASHES
     }
 
+    /// Out of line, so that a loop over keys with the usual layout has the registers for itself.
+    #[inline(never)]
+    fn test_unusual(&self, words: &[u64], digest: Digest) -> bool {
+        if self.in_line() {
+            let Some(line) = words.as_chunks::<8>().0.get(self.block(digest, 0) as usize) else { return false };
+            return unrolled!(self.hashes, line_has, line, digest);
+        }
+        if self.in_word() {
+            let mut missing = 0;
+            self.word_masks(digest, |word, mask| missing |= mask & !words.get(word).copied().unwrap_or(0));
+            return missing == 0;
+        }
+        test_each(self, words, digest)
+    }
+
     #[inline]
     fn in_word(&self) -> bool {
         self.shape.block_bits <= 64 && self.shape.patterns == 0
@@ -306,14 +324,17 @@ impl<K: BlockKind> Layout for Blocks<K> {
         }
         let blocks = bits.div_ceil(block);
         let (hashes, g) = (hashes.min(MAX_HASHES), shape.blocks_per_key);
-        Ok(Blocks {
+        let mut layout = Blocks {
             shape,
             blocks,
             hashes,
             share: (hashes / g, hashes % g),
+            usual: 0,
             patterns: Arc::default(),
             kind: PhantomData,
-        })
+        };
+        layout.usual = if layout.in_line() && matches!(hashes, 6 | 7) { hashes } else { 0 };
+        Ok(layout)
     }
 
     fn settings(&self, config: Config) -> Config {
@@ -362,19 +383,28 @@ impl<K: BlockKind> Layout for Blocks<K> {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if self.in_line() {
-            let Some(line) = words.as_chunks::<8>().0.get(self.block(digest, 0) as usize) else { return false };
-            return unrolled!(self.hashes, line_has, line, digest);
+        if self.usual == 0 {
+            return self.test_unusual(words, digest);
         }
-        if self.in_word() {
-            let mut missing = 0;
-            self.word_masks(digest, |word, mask| missing |= mask & !words.get(word).copied().unwrap_or(0));
-            return missing == 0;
-        }
-        test_each(self, words, digest)
+        let Some(line) = words.as_chunks().0.get(self.block(digest, 0) as usize) else { return false };
+        if self.usual == 6 { line_has::<6>(line, digest) } else { line_has::<7>(line, digest) }
     }
 
     #[inline(always)]
+    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
+        if self.usual == 0 {
+            return None;
+        }
+        let line = words.as_chunks_mut().0.get_mut(self.block(digest, 0) as usize)?;
+        Some(if self.usual == 6 { set_in_line::<6>(line, digest) } else { set_in_line::<7>(line, digest) })
+    }
+
+    #[inline(always)]
+    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
+        self.set(words, digest)
+    }
+
+    #[inline(never)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
         if self.in_line() {
             let block = self.block(digest, 0) as usize;
