@@ -676,14 +676,18 @@ impl QuotientFilter {
         let (shape, r) = (self.shape, self.shape.remainder);
         let corrupt =
             |home: u64| Error::corrupt("slots", "runs of remainders and counters", format!("other at {home}"));
-        let mut from = 0;
-        while let Some(home) = with_table!(&self.slots, table => table.next_home(from)) {
-            if home >= shape.homes() {
-                return Err(corrupt(home));
-            }
-            from = home + 1;
-            with_table!(&self.slots, table => {
-                let run = table.run(home);
+        with_table!(&self.slots, table => {
+            for (home, run) in table.runs() {
+                if home >= shape.homes() {
+                    return Err(corrupt(home));
+                }
+                self.used += run.end - run.start;
+                // Any remainder alone is one that is in once.
+                if run.end - run.start == 1 {
+                    self.distinct += 1;
+                    self.items = self.items.saturating_add(1);
+                    continue;
+                }
                 let (mut at, mut least) = (run.start, 0);
                 while at < run.end {
                     let found = entry(|slot| table.get(slot), at, run.end, at == run.start, r);
@@ -696,9 +700,8 @@ impl QuotientFilter {
                     self.distinct += 1;
                     self.items = self.items.saturating_add(found.count);
                 }
-                self.used += run.end - run.start;
-            });
-        }
+            }
+        });
         if self.used > shape.capacity {
             return Err(Error::corrupt("slots in use", format!("at most {}", shape.capacity), self.used));
         }

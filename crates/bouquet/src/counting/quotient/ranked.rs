@@ -419,6 +419,26 @@ impl Ranked {
         Ok(table)
     }
 
+    /// Whether slots hold nothing, as many at a time as a window has.
+    #[inline]
+    fn are_zero(&self, mut slots: Range<u64>) -> bool {
+        let (width, lanes) = (self.lanes.width(), u64::from(self.lanes.count()));
+        while slots.start < slots.end {
+            let block = slots.start / SLOTS;
+            let in_window = slots.end.min((block + 1) * SLOTS).min(slots.start + lanes) - slots.start;
+            let (byte, shift) = field((slots.start % SLOTS) as u32, width);
+            let held = match in_window {
+                0 => self.get(slots.start),
+                _ => load(self.block(block), byte) >> shift & below(in_window * u64::from(width)),
+            };
+            if held != 0 {
+                return false;
+            }
+            slots.start += in_window.max(1);
+        }
+        true
+    }
+
     /// Refuses what no sequence of operations leads to: as many runends as homes, each behind its run's begin, offsets
     /// that agree with them, and zeros in slots that no run has.
     fn check(&self) -> Result<()> {
@@ -437,17 +457,15 @@ impl Ranked {
                 let next = block * SLOTS + u64::from(homes.trailing_zeros());
                 homes &= homes - 1;
                 let start = unused.max(next);
-                if (unused..start).any(|slot| self.get(slot) != 0)
-                    || self.next_one(RUNENDS, unused).is_some_and(|end| end < start)
-                {
+                let end = self.next_one(RUNENDS, unused).ok_or_else(|| corrupt("runends", start))?;
+                if end < start || !self.are_zero(unused..start) {
                     return Err(corrupt("unused slots", unused));
                 }
-                unused = self.next_one(RUNENDS, start).ok_or_else(|| corrupt("runends", start))? + 1;
+                unused = end + 1;
                 home = Some(next);
             }
         }
-        let rest_is_empty =
-            (unused..self.slots()).all(|slot| self.get(slot) == 0) && self.next_one(RUNENDS, unused).is_none();
+        let rest_is_empty = self.are_zero(unused..self.slots()) && self.next_one(RUNENDS, unused).is_none();
         if rest_is_empty { Ok(()) } else { Err(corrupt("slots behind the last run", home.unwrap_or(0))) }
     }
 }
@@ -485,6 +503,26 @@ impl Table for Ranked {
     #[inline]
     fn run_end(&self, begin: u64) -> u64 {
         self.next_one(RUNENDS, begin).map_or(self.slots(), |end| end + 1)
+    }
+
+    /// One pass, because a run begins at its home or where the one before ends.
+    #[inline]
+    fn runs(&self) -> impl Iterator<Item = (u64, Range<u64>)> {
+        let (mut block, mut homes, mut end) = (0, self.occupieds(0), 0);
+        std::iter::from_fn(move || {
+            while homes == 0 {
+                block += 1;
+                if block >= self.blocks {
+                    return None;
+                }
+                homes = self.occupieds(block);
+            }
+            let home = block * SLOTS + u64::from(homes.trailing_zeros());
+            homes &= homes - 1;
+            let begin = home.max(end);
+            end = self.run_end(begin);
+            Some((home, begin..end))
+        })
     }
 
     fn next_home(&self, from: u64) -> Option<u64> {

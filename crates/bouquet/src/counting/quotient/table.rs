@@ -62,6 +62,17 @@ pub(super) trait Table: Clone + PartialEq + std::fmt::Debug {
         false
     }
 
+    /// The homes that have a run, each with it, in order.
+    #[inline]
+    fn runs(&self) -> impl Iterator<Item = (u64, Range<u64>)> {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let home = self.next_home(from)?;
+            from = home + 1;
+            Some((home, self.run(home)))
+        })
+    }
+
     /// The run of a home, empty if it has none.
     #[inline]
     fn run(&self, home: u64) -> Range<u64> {
