@@ -8,11 +8,13 @@
 //! <!-- end -->
 //! ```
 //!
-//! `table` has a line per contender, with times and their ratio to the floor; `versus` has a line per number of keys and says how
-//! many times faster ours is than the peer. Of rows for the same thing the last record counts.
+//! `table` has a line per contender, with times and their ratio to the floor: the medians of the rounds or, with `of=least`, the
+//! least of them. `versus` has a line per number of keys and says how many times faster ours is than the peer, by the medians and,
+//! in parentheses, by the least. Of rows for the same thing the last record counts.
 
 use std::collections::BTreeMap;
 
+use crate::floor;
 use crate::measure::Metric;
 use crate::record::{self, Row, magnitude};
 
@@ -102,6 +104,11 @@ fn find<'a>(rows: &'a [Row], n: f64, contender: &str, metric: Metric) -> Option<
 fn table(settings: &Settings, read: &impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
     let (rows, metrics) = (settings.rows(read)?, settings.metrics()?);
     let [n] = settings.numbers("n")?[..] else { return Err("a table is for one number of keys".into()) };
+    let least = match settings.get("of") {
+        Err(_) | Ok("median") => false,
+        Ok("least") => true,
+        Ok(other) => return Err(format!("of={other}: a table is of=median or of=least")),
+    };
     let mut names: Vec<&str> = Vec::new();
     match settings.list("only") {
         Ok(only) => names = only,
@@ -126,10 +133,15 @@ fn table(settings: &Settings, read: &impl Fn(&str) -> Result<String, String>) ->
             line.push(find(&rows, n, name, *metric).map_or("-".into(), |row| match metric {
                 Metric::Rate => format!("{:.3} %", 100.0 * row.median),
                 Metric::Bits => format!("{:.2}", row.median),
-                _ => match row.floor_ratio {
-                    Some(ratio) if metric.has_floor() => format!("{:.1} (x {ratio:.2})", row.median),
-                    _ => format!("{:.1}", row.median),
-                },
+                _ => {
+                    let time = if least { row.min } else { row.median };
+                    let floor = find(&rows, n, floor::NAME, *metric);
+                    let ratio = if least { floor.map(|floor| row.min / floor.min) } else { row.floor_ratio };
+                    match ratio.filter(|_| metric.has_floor()) {
+                        Some(ratio) => format!("{time:.1} (x {ratio:.2})"),
+                        None => format!("{time:.1}"),
+                    }
+                }
             }));
         }
         if line.iter().skip(1).all(|cell| cell == "-") {
@@ -157,7 +169,7 @@ fn versus(settings: &Settings, read: &impl Fn(&str) -> Result<String, String>) -
             };
             let theirs = find(&rows, n, peer, *metric).or_else(|| find(&rows, n, peer, single));
             line.push(match (find(&rows, n, ours, *metric), theirs) {
-                (Some(ours), Some(peer)) => format!("{:.2}", peer.median / ours.median),
+                (Some(ours), Some(peer)) => format!("{:.2} ({:.2})", peer.median / ours.median, peer.min / ours.min),
                 _ => return Err(format!("no record has {} of {ours} and {peer} with {n} keys", metric.name())),
             });
         }
@@ -182,6 +194,8 @@ mod tests {
 u64,1000,0.01,ours,hit,ns/key,2,1,3,1.5
 u64,1000,0.01,theirs,hit,ns/key,5,4,6,3.75
 u64,1000,0.001,ours,hit,ns/key,9,9,9,9
+u64,1000,0.1,floor,hit,ns/key,4,2,5,1
+u64,1000,0.1,ours,hit,ns/key,6,5,9,1.6
 ";
 
     fn rewritten(page: &str) -> Result<String, String> {
@@ -203,7 +217,13 @@ u64,1000,0.001,ours,hit,ns/key,9,9,9,9
     fn comparisons_divide_the_peer_s_time_by_ours() {
         let page =
             "<!-- versus records=a.csv keys=u64 fpr=0.01 n=1e3 metrics=hit ours=ours peer=theirs -->\n<!-- end -->\n";
-        assert!(rewritten(page).is_ok_and(|text| text.contains("| 10^3 keys | 2.50 |")));
+        assert!(rewritten(page).is_ok_and(|text| text.contains("| 10^3 keys | 2.50 (4.00) |")));
+    }
+
+    #[test]
+    fn the_least_times_are_compared_with_the_least_of_the_floor() {
+        let page = "<!-- table records=a.csv keys=u64 fpr=0.1 n=1e3 metrics=hit of=least only=ours -->\n<!-- end -->\n";
+        assert!(rewritten(page).is_ok_and(|text| text.contains("| ours | 5.0 (x 2.50) |")));
     }
 
     #[test]
@@ -214,6 +234,7 @@ u64,1000,0.001,ours,hit,ns/key,9,9,9,9
             ("versus records=a.csv keys=u64 fpr=0.001 n=1e3 metrics=hit ours=ours peer=theirs", "theirs"),
             ("table records=a.csv keys=u64 fpr=0.01 n=1e3 metrics=speed", "speed"),
             ("table keys=u64 fpr=0.01 n=1e3 metrics=hit", "records"),
+            ("table records=a.csv keys=u64 fpr=0.01 n=1e3 metrics=hit of=mean", "of=mean"),
         ] {
             let error = rewritten(&format!("<!-- {line} -->\n<!-- end -->\n")).unwrap_err();
             assert!(error.contains(complaint), "{error}");
