@@ -4,6 +4,9 @@
 //! string of bytes. Text is its UTF-8; an integer of up to 64 bits is its value in 8 little-endian bytes (negative
 //! ones in two's complement), whatever its type, so that `7u8` and `7i64` are one key; a 128-bit integer is 16 bytes.
 
+use crate::capability::Item;
+use crate::core::CACHED_BITS;
+use crate::error::Result;
 use crate::hash::{Digest, Hashing};
 use crate::simd::four;
 
@@ -157,6 +160,101 @@ pub(crate) fn digest_batch<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn
     digests
 }
 
+/// Tables up to this size (4 MiB) are in some cache, from which the processor fetches what it needs early enough by itself.
+pub(crate) const NEAR_BITS: u64 = 1 << 25;
+
+/// A table that keys are looked up in by batches: what there is to hash them and to ask the memory for what belongs to them.
+pub(crate) trait Batched {
+    /// Tables up to this size are not asked for. That it is the second-level cache's suits those of which a key needs a place
+    /// or two that are found at once; if there are more, or they take longer to find, it is [`NEAR_BITS`].
+    const NEAR: u64 = CACHED_BITS;
+
+    /// The hashing of the keys.
+    fn hashing(&self) -> &Hashing;
+
+    /// The bits of all that can be asked for.
+    fn bits_ahead(&self) -> u64;
+
+    /// Asks the memory for what belongs to a key.
+    fn ask(&self, digest: Digest);
+
+    /// Asks the memory for what a query of the key looks at first.
+    #[inline(always)]
+    fn ask_to_test(&self, digest: Digest) {
+        self.ask(digest);
+    }
+
+    /// Whether asking pays.
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.bits_ahead() > Self::NEAR
+    }
+}
+
+/// Answers keys, `answers[i]` for `keys[i]`. In a table that is far the memory is asked for a batch of keys before the first is
+/// looked at; in one that is near nothing is faster than one key after the other.
+#[inline(always)]
+pub(crate) fn answer_each<K: Key>(
+    table: &impl Batched,
+    keys: &[K],
+    answers: &mut [bool],
+    answer: impl Fn(Digest) -> bool,
+) {
+    if !table.is_far() {
+        for (key, out) in keys.iter().zip(answers) {
+            *out = answer(key.digest(table.hashing()));
+        }
+        return;
+    }
+    for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+        let digests = digest_batch(table.hashing(), keys, |digest| table.ask_to_test(digest));
+        for (out, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
+            *out = answer(digest);
+        }
+    }
+}
+
+/// Inserts keys into a filter with this table, as [`answer_each`] answers them, and says how many were certainly new. An error
+/// stops at the key that caused it.
+#[inline(always)]
+pub(crate) fn insert_each<F, T: Batched, K: Key>(
+    filter: &mut F,
+    table: impl Fn(&F) -> &T,
+    keys: &[K],
+    insert: impl Fn(&mut F, &K, Digest) -> Result<bool>,
+) -> Result<u64> {
+    let mut fresh = 0;
+    if !table(filter).is_far() {
+        for key in keys {
+            let digest = key.digest(table(filter).hashing());
+            fresh += u64::from(insert(filter, key, digest)?);
+        }
+        return Ok(fresh);
+    }
+    for keys in keys.chunks(BATCH) {
+        let table = table(filter);
+        let digests = digest_batch(table.hashing(), keys, |digest| table.ask(digest));
+        for (key, digest) in keys.iter().zip(digests) {
+            fresh += u64::from(insert(filter, key, digest)?);
+        }
+    }
+    Ok(fresh)
+}
+
+/// The same for items, which must not carry a note.
+#[inline(always)]
+pub(crate) fn insert_items<'a, F, T: Batched>(
+    filter: &mut F,
+    table: impl Fn(&F) -> &T,
+    items: &[Item<'a>],
+    insert: impl Fn(&mut F, &Item<'a>, Digest) -> Result<bool>,
+) -> Result<u64> {
+    insert_each(filter, table, items, |filter, item, digest| {
+        item.bare()?;
+        insert(filter, item, digest)
+    })
+}
+
 /// The first halves of the digests of up to [`BATCH`] keys, for those who do not need the others.
 #[inline(always)]
 pub(crate) fn first_halves<K: Key>(hashing: &Hashing, keys: &[K]) -> [u64; BATCH] {
@@ -196,6 +294,17 @@ pub(crate) fn one_batch_ahead<K: Key, T: Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CountingBloom;
+    use crate::capability::{Contains, Insert};
+    use crate::counting::counting;
+    use crate::counting::cuckoo::CuckooFilter;
+    use crate::counting::d_left::DLeft;
+    use crate::counting::l_cbf::LfsrCounting;
+    use crate::counting::mpcbf::Mpcbf;
+    use crate::counting::quotient::QuotientFilter;
+    use crate::counting::spectral::Spectral;
+    use crate::counting::variable_increment::VariableIncrement;
+    use crate::kind::Config;
 
     #[test]
     fn integers_are_eight_little_endian_bytes_whatever_their_type() {
@@ -220,6 +329,80 @@ mod tests {
                 assert!(made.get() == count || made.get() == (seen.len() + BATCH) as u64);
             });
             assert_eq!(seen, keys);
+        }
+    }
+
+    /// Checks inserting and asking for keys by batches against a model that does it one by one.
+    macro_rules! batches_are_single_calls {
+        ($single:expr, $items:expr, $keys:expr, $insert:expr) => {{
+            let (mut single, items, keys) = ($single, $items, $keys);
+            let mut batch = single.clone();
+            let fresh = items.iter().filter(|item| $insert(&mut single, item)).count();
+            assert_eq!(batch.insert_batch(items).unwrap(), fresh as u64);
+            assert!(batch == single);
+            for count in [0, 1, 5, BATCH - 1, BATCH, BATCH + 1, keys.len()] {
+                let mut answers = vec![true; keys.len() + 1];
+                batch.contains_batch(&keys[..count], &mut answers);
+                assert!(keys[..count].iter().map(|key| single.contains(key)).eq(answers[..count].iter().copied()));
+                assert!(answers[count..].iter().all(|answer| *answer), "the rest is left alone");
+            }
+        }};
+    }
+
+    #[test]
+    fn batches_of_typed_keys_are_single_calls_in_tables_near_and_far() {
+        let items: Vec<u64> = (0..700).chain(0..70).collect();
+        let keys: Vec<u64> = (0..2_000).collect();
+        for items_planned in [1_000, 300_000, 5_000_000] {
+            macro_rules! check {
+                ($($filter:ty),*) => {$(
+                    let filter = <$filter>::with_rate(items_planned, 0.01).unwrap();
+                    let insert = |filter: &mut $filter, key: &u64| filter.insert(key).unwrap();
+                    batches_are_single_calls!(filter, &items, &keys, insert);
+                )*};
+            }
+            check!(CountingBloom, CuckooFilter, QuotientFilter, DLeft);
+        }
+        let is_far = |items| CuckooFilter::with_rate(items, 0.01).unwrap().is_far();
+        assert!(!is_far(1_000) && is_far(300_000));
+        let is_far = |items| DLeft::with_rate(items, 0.01).unwrap().is_far();
+        assert!(!is_far(300_000) && is_far(5_000_000));
+    }
+
+    #[test]
+    fn batches_of_bytes_are_single_calls_in_tables_near_and_far() {
+        let bytes: Vec<[u8; 8]> = (0..2_000_u64).map(u64::to_le_bytes).collect();
+        let keys: Vec<&[u8]> = bytes.iter().map(<[u8; 8]>::as_slice).collect();
+        let items: Vec<Item<'_>> = keys[..700].iter().chain(&keys[..70]).map(|key| Item::from(*key)).collect();
+        fn check<F: Contains + Insert + Clone + PartialEq>(filter: F, items: &[Item<'_>], keys: &[&[u8]]) {
+            batches_are_single_calls!(filter, items, keys, |filter: &mut F, item: &Item<'_>| filter
+                .insert(*item)
+                .unwrap());
+        }
+        for planned in [1_000, 300_000, 5_000_000] {
+            check(CountingBloom::with_rate(planned, 0.01).unwrap(), &items, &keys);
+            check(QuotientFilter::with_rate(planned, 0.01).unwrap(), &items, &keys);
+            check(Mpcbf::with_rate(planned, 0.01).unwrap(), &items, &keys);
+            check(LfsrCounting::with_rate(planned, 0.01).unwrap(), &items, &keys);
+            check(VariableIncrement::with_rate(planned, 0.01).unwrap(), &items, &keys);
+            check(Spectral::with_rate(planned, 0.01).unwrap(), &items, &keys);
+        }
+        let far = VariableIncrement::with_rate(5_000_000, 0.01).unwrap();
+        assert!(far.is_far() && Mpcbf::with_rate(300_000, 0.01).unwrap().is_far());
+    }
+
+    #[test]
+    fn an_error_stops_at_the_key_that_caused_it_near_and_far() {
+        for counters in [1_000, 1 << 26] {
+            let config = Config::new(counting::KIND.facts()).set("counters", &counters.to_string()).unwrap();
+            let config = ["width:4", "hashes:7", "policy:reject"].iter().fold(config, |config, setting| {
+                let (name, text) = setting.split_once(':').unwrap();
+                config.set(name, text).unwrap()
+            });
+            let mut filter = CountingBloom::from_config(&config).unwrap();
+            let keys: Vec<&str> = std::iter::repeat_n("rose", 16).chain(["lily"]).collect();
+            assert!(filter.insert_batch(&keys).is_err());
+            assert_eq!((filter.items(), filter.contains("lily")), (15, false));
         }
     }
 

@@ -6,12 +6,12 @@
 
 use std::collections::HashMap;
 
-use super::engine::{Arrangement, Places};
+use super::engine::{Arrangement, Placement, Places};
 use crate::capability::{Contains, Insert, Item, Merge, Remove};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, SplitMix, fastrange};
-use crate::key::{BATCH, Key, digest_batch};
+use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_items};
 use crate::kind::{Config, Facts, Plan, Rates, Setting, Stats, Structure, common};
 use crate::simd::prefetch;
 use crate::store::Counters;
@@ -518,18 +518,6 @@ impl<C: CellCode> CellFilter<C> {
         let of_slice = |tally| (0..marks).map(|mark| admitting(tally, mark)).sum::<f64>() / (slice * marks as f64);
         tallies.iter().map(of_slice).product()
     }
-
-    /// The digests of a batch, with the memory asked for their cells.
-    #[inline]
-    fn digests(&self, keys: &[impl Key]) -> [Digest; BATCH] {
-        let (words, width) = (self.cells.words(), u64::from(self.code.width()));
-        digest_batch(&self.hashing, keys, |digest| {
-            self.places.all(digest, |place| {
-                prefetch(words, (place * width / 64) as usize);
-                true
-            });
-        })
-    }
 }
 
 impl<C: CellCode> Structure for CellFilter<C> {
@@ -618,18 +606,33 @@ impl<C: CellCode> Structure for CellFilter<C> {
     }
 }
 
+impl<C: CellCode> Batched for CellFilter<C> {
+    const NEAR: u64 = NEAR_BITS;
+
+    #[inline]
+    fn hashing(&self) -> &Hashing {
+        &self.hashing
+    }
+
+    #[inline]
+    fn bits_ahead(&self) -> u64 {
+        self.cells.bits()
+    }
+
+    #[inline]
+    fn ask(&self, digest: Digest) {
+        let (words, width) = (self.cells.words(), u64::from(self.code.width()));
+        self.places.of(digest).for_each(|place| prefetch(words, (place * width / 64) as usize));
+    }
+}
+
 impl<C: CellCode> Contains for CellFilter<C> {
     fn contains(&self, key: &[u8]) -> bool {
         CellFilter::contains(self, key)
     }
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = self.digests(keys);
-            for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-                *answer = self.contains_digest(digest);
-            }
-        }
+        answer_each(self, keys, answers, |digest| self.contains_digest(digest));
     }
 }
 
@@ -639,15 +642,7 @@ impl<C: CellCode> Insert for CellFilter<C> {
     }
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            let digests = self.digests(items);
-            for (item, digest) in items.iter().zip(digests) {
-                item.bare()?;
-                fresh += u64::from(self.insert_digest(digest));
-            }
-        }
-        Ok(fresh)
+        insert_items(self, |filter| filter, items, |filter, _, digest| Ok(filter.insert_digest(digest)))
     }
 }
 

@@ -314,6 +314,11 @@ impl CounterStore for CodedCounters {
         prefetch(&self.superblocks, (index / SUPERBLOCK as u64) as usize);
     }
 
+    #[inline]
+    fn prefetched_bits(&self) -> u64 {
+        8 * size_of_val(self.superblocks.as_slice()) as u64
+    }
+
     fn update_each(&mut self, places: impl Iterator<Item = u64>, mut change: impl FnMut(u64) -> u64) {
         places.for_each(|place| {
             self.update(place, &mut change);

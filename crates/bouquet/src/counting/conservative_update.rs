@@ -48,7 +48,7 @@ use crate::counting::flow_memory::{Flow, FlowMemory};
 use crate::counting::rows::{DELTA, EPS, Rows};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, MAX_HASHES};
-use crate::key::{BATCH, Key};
+use crate::key::{Key, insert_items};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
@@ -650,15 +650,8 @@ impl Insert for ConservativeUpdate {
     }
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            let stages = &self.stages;
-            let digests = stages.digests(items, |place| stages.store.prefetch(place));
-            for (item, digest) in items.iter().zip(digests) {
-                fresh += u64::from(self.add_digest(item.bare()?, digest, 1));
-            }
-        }
-        Ok(fresh)
+        let insert = |filter: &mut Self, item: &Item<'_>, digest| Ok(filter.add_digest(item.key, digest, 1));
+        insert_items(self, |filter| &filter.stages, items, insert)
     }
 }
 

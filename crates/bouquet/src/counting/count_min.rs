@@ -37,12 +37,12 @@
 
 use crate::capability::{Count, Frequent, Insert, Item, Merge, Multiplicity, NoteType, Remove, Top};
 use crate::codec::{Decoder, Encoder};
-use crate::counting::engine::{CounterArray, CounterStore, Placement};
+use crate::counting::engine::{CounterArray, Placement};
 use crate::counting::rows::{DELTA, EPS, ROWS, Rows};
 use crate::counting::top_keys::TopKeys;
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
-use crate::key::{BATCH, Key};
+use crate::key::{Key, insert_items};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
@@ -811,22 +811,14 @@ impl Insert for CountMin {
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
         let plain = self.levels == 0 && self.top.is_none() && !self.signed;
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            let keys = self.keys();
-            let digests = keys.digests(items, |place| keys.store.prefetch(place));
-            for (item, digest) in items.iter().zip(digests) {
-                let key = item.bare()?;
-                fresh += u64::from(match self.total.checked_add(1) {
-                    Some(total) if plain => {
-                        self.total = total;
-                        self.change(0, digest, &Change::Add(1))
-                    }
-                    _ => self.add_bytes(key, 1)?,
-                });
+        let insert = |sketch: &mut Self, item: &Item<'_>, digest| match sketch.total.checked_add(1) {
+            Some(total) if plain => {
+                sketch.total = total;
+                Ok(sketch.change(0, digest, &Change::Add(1)))
             }
-        }
-        Ok(fresh)
+            _ => sketch.add_bytes(item.key, 1),
+        };
+        insert_items(self, Self::keys, items, insert)
     }
 }
 

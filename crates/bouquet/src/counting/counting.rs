@@ -52,7 +52,7 @@ use crate::core::standard::{self, Bloom};
 use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Placement, Places};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
-use crate::key::{BATCH, Key};
+use crate::key::{BATCH, Key, digest_batch, insert_each, insert_items};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
@@ -383,6 +383,20 @@ impl CountingBloom {
         Ok(fresh)
     }
 
+    /// Inserts many keys and says how many were certainly new. An error stops at the key that caused it.
+    ///
+    /// ```
+    /// use bouquet::counting::counting::CountingBloom;
+    /// let mut filter = CountingBloom::with_rate(1_000, 0.01)?;
+    /// assert_eq!(filter.insert_batch(&["rose", "lily", "rose"])?, 2);
+    /// assert_eq!(filter.count("rose").count, 2);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64> {
+        let insert = |filter: &mut Self, _: &K, digest| filter.insert_digest(digest);
+        insert_each(self, |filter| &filter.cells, keys, insert)
+    }
+
     /// The counters with so many more bits, if the policy lets them have more.
     #[cold]
     fn wider(&self, by: u32) -> Result<Counters> {
@@ -418,6 +432,27 @@ impl CountingBloom {
         match &self.mirror {
             Some(mirror) => self.cells.places.all_ones(mirror, digest),
             None => self.cells.contains(digest),
+        }
+    }
+
+    /// The answers for many keys, `answers[i]` for `keys[i]`; the longer slice's rest is left alone.
+    ///
+    /// ```
+    /// use bouquet::counting::counting::CountingBloom;
+    /// let mut filter = CountingBloom::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose")?;
+    /// let mut answers = [false; 2];
+    /// filter.contains_batch(&["rose", "thistle"], &mut answers);
+    /// assert_eq!(answers, [true, false]);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
+        let Some(mirror) = &self.mirror else {
+            return self.cells.contains_batch(keys, answers);
+        };
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            let digests = digest_batch(&self.cells.hashing, keys, |_| ());
+            self.cells.places.all_ones_batch(mirror, &digests[..keys.len()], answers);
         }
     }
 
@@ -756,20 +791,7 @@ impl Contains for CountingBloom {
     }
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            match &self.mirror {
-                Some(mirror) => {
-                    let digests = self.cells.digests(keys, |_| {});
-                    self.cells.places.all_ones_batch(mirror, &digests[..keys.len()], answers);
-                }
-                None => {
-                    let digests = self.cells.digests_to_test(keys);
-                    for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-                        *answer = self.cells.contains(digest);
-                    }
-                }
-            }
-        }
+        CountingBloom::contains_batch(self, keys, answers);
     }
 }
 
@@ -779,15 +801,8 @@ impl Insert for CountingBloom {
     }
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            let digests = self.cells.digests(items, |place| self.cells.store.prefetch(place));
-            for (item, digest) in items.iter().zip(digests) {
-                item.bare()?;
-                fresh += u64::from(self.insert_digest(digest)?);
-            }
-        }
-        Ok(fresh)
+        let insert = |filter: &mut Self, _: &Item<'_>, digest| filter.insert_digest(digest);
+        insert_items(self, |filter| &filter.cells, items, insert)
     }
 }
 

@@ -47,7 +47,7 @@ use crate::capability::{Contains, Count, Insert, Item, Multiplicity, NoteType, R
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, SplitMix, fastrange, mix};
-use crate::key::{BATCH, Key, digest_batch};
+use crate::key::{Batched, Key, answer_each, insert_each, insert_items};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
@@ -333,15 +333,6 @@ impl CuckooFilter {
         if sum >= bucket { sum - bucket } else { sum + buckets - bucket }
     }
 
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
-        digest_batch(&self.hashing, keys, |digest| {
-            let (fingerprint, first) = self.place(digest);
-            self.table.prefetch(first);
-            self.table.prefetch(self.other(fingerprint, first));
-        })
-    }
-
     /// Whether the victim has this fingerprint and one of these buckets.
     #[inline]
     fn is_victim(&self, fingerprint: u64, buckets: [u64; 2]) -> bool {
@@ -455,13 +446,7 @@ impl CuckooFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64> {
-        let mut fresh = 0;
-        for keys in keys.chunks(BATCH) {
-            for digest in self.digests(keys).into_iter().take(keys.len()) {
-                fresh += u64::from(self.insert_digest(digest)?);
-            }
-        }
-        Ok(fresh)
+        insert_each(self, |filter| filter, keys, |filter, _, digest| filter.insert_digest(digest))
     }
 
     /// Whether the key may be in the set. `false` is certain, unless keys were removed that were never inserted.
@@ -497,12 +482,7 @@ impl CuckooFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = self.digests(keys);
-            for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-                *answer = self.contains_digest(digest);
-            }
-        }
+        answer_each(self, keys, answers, |digest| self.contains_digest(digest));
     }
 
     /// Removes one copy of a key, or says [`Error::NotPresent`] and changes nothing when it is certainly absent.
@@ -774,6 +754,25 @@ impl Structure for CuckooFilter {
     }
 }
 
+impl Batched for CuckooFilter {
+    #[inline]
+    fn hashing(&self) -> &Hashing {
+        &self.hashing
+    }
+
+    #[inline]
+    fn bits_ahead(&self) -> u64 {
+        self.table.bits().len()
+    }
+
+    #[inline]
+    fn ask(&self, digest: Digest) {
+        let (fingerprint, first) = self.place(digest);
+        self.table.prefetch(first);
+        self.table.prefetch(self.other(fingerprint, first));
+    }
+}
+
 impl Contains for CuckooFilter {
     fn contains(&self, key: &[u8]) -> bool {
         CuckooFilter::contains(self, key)
@@ -790,14 +789,7 @@ impl Insert for CuckooFilter {
     }
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            for (item, digest) in items.iter().zip(self.digests(items)) {
-                item.bare()?;
-                fresh += u64::from(self.insert_digest(digest)?);
-            }
-        }
-        Ok(fresh)
+        insert_items(self, |filter| filter, items, |filter, _, digest| filter.insert_digest(digest))
     }
 }
 

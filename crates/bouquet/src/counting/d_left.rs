@@ -41,7 +41,7 @@ use crate::capability::{Contains, Count, Insert, Item, Multiplicity, NoteType, R
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, SplitMix, fastrange};
-use crate::key::{BATCH, Key, digest_batch};
+use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_each, insert_items};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
@@ -378,14 +378,6 @@ impl DLeft {
         &places[..self.design.subtables.min(MAX_SUBTABLES)]
     }
 
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
-        digest_batch(&self.hashing, keys, |digest| {
-            let places = self.places(digest);
-            self.used_places(&places).iter().for_each(|&(bucket, _)| self.table.prefetch(bucket));
-        })
-    }
-
     /// The cell of the places, with its bucket.
     #[inline]
     fn cell(&self, places: &Places) -> Option<(u64, u64)> {
@@ -483,13 +475,7 @@ impl DLeft {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64> {
-        let mut fresh = 0;
-        for keys in keys.chunks(BATCH) {
-            for digest in self.digests(keys).into_iter().take(keys.len()) {
-                fresh += u64::from(self.insert_digest(digest)?);
-            }
-        }
-        Ok(fresh)
+        insert_each(self, |filter| filter, keys, |filter, _, digest| filter.insert_digest(digest))
     }
 
     /// Whether the key may be in the set. `false` is certain, unless keys were removed that were never inserted.
@@ -526,12 +512,7 @@ impl DLeft {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = self.digests(keys);
-            for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-                *answer = self.contains_digest(digest);
-            }
-        }
+        answer_each(self, keys, answers, |digest| self.contains_digest(digest));
     }
 
     /// Removes one copy of a key, or says [`Error::NotPresent`] and changes nothing when it is certainly absent. A counter
@@ -760,6 +741,26 @@ impl Structure for DLeft {
     }
 }
 
+impl Batched for DLeft {
+    const NEAR: u64 = NEAR_BITS;
+
+    #[inline]
+    fn hashing(&self) -> &Hashing {
+        &self.hashing
+    }
+
+    #[inline]
+    fn bits_ahead(&self) -> u64 {
+        self.table.bits().len()
+    }
+
+    #[inline]
+    fn ask(&self, digest: Digest) {
+        let places = self.places(digest);
+        self.used_places(&places).iter().for_each(|&(bucket, _)| self.table.prefetch(bucket));
+    }
+}
+
 impl Contains for DLeft {
     fn contains(&self, key: &[u8]) -> bool {
         DLeft::contains(self, key)
@@ -776,14 +777,7 @@ impl Insert for DLeft {
     }
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            for (item, digest) in items.iter().zip(self.digests(items)) {
-                item.bare()?;
-                fresh += u64::from(self.insert_digest(digest)?);
-            }
-        }
-        Ok(fresh)
+        insert_items(self, |filter| filter, items, |filter, _, digest| filter.insert_digest(digest))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::core::CACHED_BITS;
 use crate::core::standard::{Bloom, Flat};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, Probes, Scheme, probes};
-use crate::key::{BATCH, Key, digest_batch};
+use crate::key::{BATCH, Batched, Key, NEAR_BITS, answer_each, digest_batch};
 use crate::simd::{flat, prefetch};
 use crate::store::{BitStore, Counters};
 use crate::theory;
@@ -45,8 +45,11 @@ pub trait CounterStore: Clone + PartialEq + std::fmt::Debug {
     /// Subtracts from the counter at `index`, which stops at zero.
     fn sub(&mut self, index: u64, amount: u64);
 
-    /// Asks the memory for the counter at `index`.
+    /// Asks the memory for the counter at `index`, or for what tells whether it is zero.
     fn prefetch(&self, index: u64);
+
+    /// The bits of all that [`prefetch`](Self::prefetch) can ask for.
+    fn prefetched_bits(&self) -> u64;
 
     /// Whether none of these counters is zero.
     #[inline]
@@ -99,6 +102,11 @@ impl CounterStore for Counters {
     #[inline]
     fn prefetch(&self, index: u64) {
         prefetch(self.words(), (index.saturating_mul(u64::from(self.width())) / 64) as usize);
+    }
+
+    #[inline]
+    fn prefetched_bits(&self) -> u64 {
+        self.bits()
     }
 
     #[inline]
@@ -391,22 +399,6 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
         key.digest(&self.hashing)
     }
 
-    /// Hashes a batch and has `touch` ask the memory for every place before the first is looked at.
-    #[inline]
-    pub(crate) fn digests<K: Key>(&self, keys: &[K], touch: impl Fn(u64)) -> [Digest; BATCH] {
-        digest_batch(&self.hashing, keys, |digest| {
-            self.places.of(digest).for_each(&touch);
-        })
-    }
-
-    /// The same for queries, which mostly end at the first places of an absent key.
-    #[inline]
-    pub(crate) fn digests_to_test<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
-        digest_batch(&self.hashing, keys, |digest| {
-            self.places.of(digest).take(FIRST_LOOK).for_each(|place| self.store.prefetch(place));
-        })
-    }
-
     /// Read rule of membership: no counter of the key is zero.
     #[inline]
     pub(crate) fn all_nonzero(&self, digest: Digest) -> bool {
@@ -470,6 +462,31 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
     }
 }
 
+impl<S: CounterStore, L: Placement> Batched for CounterArray<S, L> {
+    const NEAR: u64 = NEAR_BITS;
+
+    #[inline]
+    fn hashing(&self) -> &Hashing {
+        &self.hashing
+    }
+
+    #[inline]
+    fn bits_ahead(&self) -> u64 {
+        self.store.prefetched_bits()
+    }
+
+    #[inline]
+    fn ask(&self, digest: Digest) {
+        self.places.of(digest).for_each(|place| self.store.prefetch(place));
+    }
+
+    /// Queries mostly end at the first places of an absent key.
+    #[inline]
+    fn ask_to_test(&self, digest: Digest) {
+        self.places.of(digest).take(FIRST_LOOK).for_each(|place| self.store.prefetch(place));
+    }
+}
+
 impl CounterArray<Counters> {
     /// Whether counters lie anywhere and do not cross words: then they are visited without a check for each.
     #[inline]
@@ -485,6 +502,25 @@ impl CounterArray<Counters> {
         }
         let Places { counters, hashes, .. } = self.places;
         flat::counters_nonzero(self.store.words(), counters, hashes, self.store.width(), digest)
+    }
+
+    /// The same for many keys.
+    pub(crate) fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
+        if !self.is_plain() || self.store.width() != flat::COUNTER {
+            return answer_each(self, keys, answers, |digest| self.contains(digest));
+        }
+        // Four keys side by side have so many loads under way that asking pays later than for one.
+        let ahead = self.bits_ahead() > 2 * Self::NEAR;
+        let (words, Places { counters, hashes, .. }) = (self.store.words(), self.places);
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            let digests = digest_batch(&self.hashing, keys, |digest| {
+                if ahead {
+                    self.places.of(digest).take(1).for_each(|place| self.store.prefetch(place));
+                }
+            });
+            let digests = digests.get(..keys.len()).unwrap_or_default();
+            flat::counters_nonzero_batch::<BATCH>(words, counters, hashes, digests, answers, ahead);
+        }
     }
 
     /// [`add_to_all`](Self::add_to_all) of one, faster.

@@ -136,6 +136,11 @@ impl CounterStore for FlaggedRegisters {
     fn prefetch(&self, index: u64) {
         prefetch(self.flags.words(), (index / 64) as usize);
     }
+
+    #[inline]
+    fn prefetched_bits(&self) -> u64 {
+        self.flags.len()
+    }
 }
 
 impl CountingStore for FlaggedRegisters {

@@ -114,6 +114,11 @@ impl CounterStore for UnaryCounters {
     fn prefetch(&self, index: u64) {
         UnaryCounters::prefetch(self, index);
     }
+
+    #[inline]
+    fn prefetched_bits(&self) -> u64 {
+        self.first_layer().len()
+    }
 }
 
 impl CountingStore for UnaryCounters {

@@ -52,7 +52,7 @@ use crate::capability::{Contains, Count, Insert, Item, Multiplicity, NoteType, R
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, SplitMix, fastrange};
-use crate::key::{BATCH, Key, digest_batch};
+use crate::key::{Batched, Key, answer_each, insert_items};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
@@ -444,15 +444,6 @@ impl Mpcbf {
         crate::codec::from_bytes(bytes)
     }
 
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
-        digest_batch(&self.hashing, keys, |digest| {
-            for j in 0..self.shape.words_per_key {
-                prefetch(self.bits.words(), self.range(self.word_of(digest, j)).start);
-            }
-        })
-    }
-
     /// The rate of false positives of this content: the mean over the words of each part, and the product of the parts.
     fn rate_now(&self) -> f64 {
         let Shape { words, words_per_key, places, first, .. } = self.shape;
@@ -621,18 +612,32 @@ impl Structure for Mpcbf {
     }
 }
 
+impl Batched for Mpcbf {
+    #[inline]
+    fn hashing(&self) -> &Hashing {
+        &self.hashing
+    }
+
+    #[inline]
+    fn bits_ahead(&self) -> u64 {
+        self.bits.len()
+    }
+
+    #[inline]
+    fn ask(&self, digest: Digest) {
+        for j in 0..self.shape.words_per_key {
+            prefetch(self.bits.words(), self.range(self.word_of(digest, j)).start);
+        }
+    }
+}
+
 impl Contains for Mpcbf {
     fn contains(&self, key: &[u8]) -> bool {
         Mpcbf::contains(self, key)
     }
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = self.digests(keys);
-            for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-                *answer = self.contains_digest(digest);
-            }
-        }
+        answer_each(self, keys, answers, |digest| self.contains_digest(digest));
     }
 }
 
@@ -642,15 +647,7 @@ impl Insert for Mpcbf {
     }
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            let digests = self.digests(items);
-            for (item, digest) in items.iter().zip(digests) {
-                item.bare()?;
-                fresh += u64::from(self.insert_digest(digest)?);
-            }
-        }
-        Ok(fresh)
+        insert_items(self, |filter| filter, items, |filter, _, digest| filter.insert_digest(digest))
     }
 }
 

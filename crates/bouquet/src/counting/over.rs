@@ -8,7 +8,7 @@ use crate::counting::counting::Policy;
 use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Places};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
-use crate::key::{BATCH, Key};
+use crate::key::{Key, answer_each, insert_items};
 use crate::kind::{Config, ErrorClass, Facts, Plan, Rates, Setting, Stats, Structure, common};
 use crate::store::BitStore;
 
@@ -544,12 +544,7 @@ impl<S: CountingStore> Contains for CountingOver<S> {
     }
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = self.cells.digests(keys, |place| self.cells.store.prefetch(place));
-            for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-                *answer = self.cells.all_nonzero(digest);
-            }
-        }
+        answer_each(&self.cells, keys, answers, |digest| self.cells.all_nonzero(digest));
     }
 }
 
@@ -559,15 +554,8 @@ impl<S: CountingStore> Insert for CountingOver<S> {
     }
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            let digests = self.cells.digests(items, |place| self.cells.store.prefetch(place));
-            for (item, digest) in items.iter().zip(digests) {
-                item.bare()?;
-                fresh += u64::from(self.insert_digest(digest)?);
-            }
-        }
-        Ok(fresh)
+        let insert = |filter: &mut Self, _: &Item<'_>, digest| filter.insert_digest(digest);
+        insert_items(self, |filter| &filter.cells, items, insert)
     }
 }
 

@@ -44,7 +44,7 @@ use crate::capability::{
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
-use crate::key::{BATCH, Key, digest_batch};
+use crate::key::{Batched, Key, answer_each, insert_each, insert_items};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
@@ -150,6 +150,12 @@ impl Shape {
             what: "the slots".into(),
             bytes: u128::from(self.slots()) * u128::from(self.remainder + 3) / 8,
         })
+    }
+
+    /// About as many bits as [`bits`](Self::bits) says. A hash has at most 64, so that this fits.
+    #[inline]
+    fn size(&self) -> u64 {
+        self.homes() * u64::from(self.remainder + 3)
     }
 
     fn zeroed(&self) -> Result<Slots> {
@@ -385,14 +391,6 @@ impl QuotientFilter {
         })
     }
 
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
-        digest_batch(&self.hashing, keys, |digest| {
-            let home = self.shape.place(digest).0;
-            with_table!(&self.slots, table => table.prefetch(home));
-        })
-    }
-
     /// Inserts a key once more and says whether it was certainly new. [`Error::Full`] when there is no slot for it; nothing
     /// has changed then.
     ///
@@ -456,13 +454,7 @@ impl QuotientFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64> {
-        let mut fresh = 0;
-        for keys in keys.chunks(BATCH) {
-            for digest in self.digests(keys).into_iter().take(keys.len()) {
-                fresh += u64::from(self.add_at(self.shape.place(digest), 1)?);
-            }
-        }
-        Ok(fresh)
+        insert_each(self, |filter| filter, keys, |filter, _, digest| filter.add_at(filter.shape.place(digest), 1))
     }
 
     /// Whether the key may be in the set. `false` is certain, unless keys were removed that were never inserted.
@@ -498,12 +490,7 @@ impl QuotientFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = self.digests(keys);
-            for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-                *answer = self.contains_digest(digest);
-            }
-        }
+        answer_each(self, keys, answers, |digest| self.contains_digest(digest));
     }
 
     /// Removes one copy of a key, or says [`Error::NotPresent`] and changes nothing when it is certainly absent.
@@ -828,6 +815,24 @@ impl Structure for QuotientFilter {
     }
 }
 
+impl Batched for QuotientFilter {
+    #[inline]
+    fn hashing(&self) -> &Hashing {
+        &self.hashing
+    }
+
+    #[inline]
+    fn bits_ahead(&self) -> u64 {
+        self.shape.size()
+    }
+
+    #[inline]
+    fn ask(&self, digest: Digest) {
+        let home = self.shape.place(digest).0;
+        with_table!(&self.slots, table => table.prefetch(home));
+    }
+}
+
 impl Contains for QuotientFilter {
     fn contains(&self, key: &[u8]) -> bool {
         QuotientFilter::contains(self, key)
@@ -844,14 +849,7 @@ impl Insert for QuotientFilter {
     }
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            for (item, digest) in items.iter().zip(self.digests(items)) {
-                item.bare()?;
-                fresh += u64::from(self.add_at(self.shape.place(digest), 1)?);
-            }
-        }
-        Ok(fresh)
+        insert_items(self, |filter| filter, items, |filter, _, digest| filter.add_at(filter.shape.place(digest), 1))
     }
 }
 

@@ -43,7 +43,7 @@ use crate::counting::coded_counters::CodedCounters;
 use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Placement, Places};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
-use crate::key::{BATCH, Key};
+use crate::key::{Key, answer_each, insert_items};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
@@ -206,6 +206,11 @@ impl CounterStore for Cells {
     #[inline]
     fn prefetch(&self, index: u64) {
         either!(self, counters => counters.prefetch(index));
+    }
+
+    #[inline]
+    fn prefetched_bits(&self) -> u64 {
+        either!(self, counters => counters.prefetched_bits())
     }
 
     #[inline]
@@ -707,12 +712,7 @@ impl Contains for Spectral {
     }
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = self.cells.digests_to_test(keys);
-            for (answer, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-                *answer = self.cells.all_nonzero(digest);
-            }
-        }
+        answer_each(&self.cells, keys, answers, |digest| self.cells.all_nonzero(digest));
     }
 }
 
@@ -722,15 +722,8 @@ impl Insert for Spectral {
     }
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            let digests = self.cells.digests(items, |place| self.cells.store.prefetch(place));
-            for (item, digest) in items.iter().zip(digests) {
-                item.bare()?;
-                fresh += u64::from(self.insert_digest(digest, 1));
-            }
-        }
-        Ok(fresh)
+        let insert = |filter: &mut Self, _: &Item<'_>, digest| Ok(filter.insert_digest(digest, 1));
+        insert_items(self, |filter| &filter.cells, items, insert)
     }
 }
 

@@ -133,6 +133,11 @@ impl CounterStore for TernaryCells {
     fn prefetch(&self, index: u64) {
         prefetch(self.counters().words(), self.word(index));
     }
+
+    #[inline]
+    fn prefetched_bits(&self) -> u64 {
+        self.counters().bits()
+    }
 }
 
 impl CountingStore for TernaryCells {

@@ -253,7 +253,7 @@ pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
             }
             return;
         }
-        if !ahead && four::test_batch::<N, SLICED>(words, m, k, digests, answers) {
+        if !ahead && four::test_batch::<N, SLICED, 0>(words, m, k, digests, answers) {
             return;
         }
         let left = round::<0, SLICED>(words, m, digests, 0..count as u8, &mut first);
@@ -353,6 +353,46 @@ pub(crate) fn counters_nonzero(words: &[u64], m: u64, k: u32, width: u32, digest
         1 => walk.all_that::<1>(m, nonzero),
         2 => walk.all_that::<2>(m, nonzero),
         _ => walk.all_that::<3>(m, nonzero),
+    }
+}
+
+/// The bits of a usual counter, for which there are batches.
+pub(crate) const COUNTER: u32 = 4;
+
+/// What [`counters_nonzero`] says about up to `N` digests (from 4 to 252) and counters of [`COUNTER`] bits. When `ahead`, the
+/// memory is asked for the other counters of all keys whose first is nonzero, before they are looked at; for the first
+/// the caller has done it. Else four keys go side by side where the machine can do that.
+#[inline]
+pub(crate) fn counters_nonzero_batch<const N: usize>(
+    words: &[u64],
+    m: u64,
+    k: u32,
+    digests: &[Digest],
+    answers: &mut [bool],
+    ahead: bool,
+) {
+    let count = digests.len().min(answers.len()).min(N);
+    let (Some(digests), Some(answers)) = (digests.get(..count), answers.get_mut(..count)) else { return };
+    answers.fill(false);
+    // SAFETY: `holds_counters` has shown that there are words for m counters; there are as many answers as digests, at most N.
+    let is_done = !ahead
+        && holds_counters(words, m, COUNTER)
+        && unsafe { four::test_batch::<N, false, { COUNTER.ilog2() as i32 }>(words, m, k, digests, answers) };
+    if is_done {
+        return;
+    }
+    if ahead {
+        // The answers tell meanwhile whose first counter is nonzero.
+        for (digest, answer) in digests.iter().zip(answers.iter_mut()) {
+            *answer = counters_nonzero(words, m, 1, COUNTER, *digest);
+            if *answer {
+                let mut walk = Walk::<false>::after::<1>(*digest, m);
+                (1..k).for_each(|_| prefetch(words, (walk.next(m) / u64::from(64 / COUNTER)) as usize));
+            }
+        }
+    }
+    for (digest, answer) in digests.iter().zip(answers).filter(|(_, answer)| !ahead || **answer) {
+        *answer = counters_nonzero(words, m, k, COUNTER, *digest);
     }
 }
 
@@ -462,6 +502,11 @@ mod tests {
                     let mut positions: Vec<u64> = probes(digest, m, k).collect();
                     let nonzero = positions.iter().all(|&p| model[p as usize] > 0);
                     assert_eq!(counters_nonzero(&words, m, k, width, digest), nonzero);
+                    for ahead in [false, true] {
+                        let mut answers = [!nonzero; 5];
+                        counters_nonzero_batch::<8>(&words, m, k, &[digest; 5], &mut answers, ahead);
+                        assert!(width != COUNTER || answers == [nonzero; 5], "m {m}, k {k}");
+                    }
                     let apart = are_apart(m, k, digest);
                     positions.sort_unstable();
                     positions.dedup();

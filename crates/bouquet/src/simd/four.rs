@@ -30,14 +30,15 @@ pub(crate) fn first_halves(words: &[u64], flip: u64, halves: &mut [u64]) -> usiz
     0
 }
 
-/// The answers of up to `N` digests (from 4 to 252), as [`flat::test_batch`](super::flat::test_batch)
-/// gives them; `false` when nothing was done, because there is no AVX2 or m is too large for it.
+/// Whether all k fields of 2^LOG bits (one or four) are nonzero, for up to `N` digests (from 4 to 252), as
+/// [`flat::test_batch`](super::flat::test_batch) says; `false` when nothing was done, because there is no AVX2 or m is too large
+/// for it.
 ///
 /// # Safety
 ///
-/// The words have m bits, at least one, or k slices of m; there are as many answers as digests, at most N.
+/// The words have m fields, at least one, or k slices of m; there are as many answers as digests, at most N.
 #[inline]
-pub(crate) unsafe fn test_batch<const N: usize, const SLICED: bool>(
+pub(crate) unsafe fn test_batch<const N: usize, const SLICED: bool, const LOG: i32>(
     words: &[u64],
     m: u64,
     k: u32,
@@ -50,7 +51,7 @@ pub(crate) unsafe fn test_batch<const N: usize, const SLICED: bool>(
         && is_x86_feature_detected!("avx2")
     {
         // SAFETY: the machine has AVX2; the rest is what the caller has seen to.
-        unsafe { avx2::test_batch::<N, SLICED>(words, m, k, digests, answers) };
+        unsafe { avx2::test_batch::<N, SLICED, LOG>(words, m, k, digests, answers) };
         return true;
     }
     let _ = (words, m, k, digests, answers);
@@ -145,22 +146,23 @@ mod avx2 {
         count
     }
 
-    /// The words at the positions that x has in m bits from `start` on, shifted so that the bit is the lowest. m is below 2^32, so
-    /// that the high half of its product with x needs two multiplications.
+    /// The words at the positions that x has in m fields of 2^LOG bits from `start` on, shifted so that the lowest bit tells whether
+    /// the field is nonzero. m is below 2^32, so that the high half of its product with x needs two multiplications.
     ///
     /// # Safety
     ///
-    /// The words have m bits, at least one, from `start` on.
+    /// The words have m fields, at least one, from `start` on, of one bit or four.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn bits(words: &[u64], start: __m256i, m: __m256i, x: __m256i) -> __m256i {
+    unsafe fn bits<const LOG: i32>(words: &[u64], start: __m256i, m: __m256i, x: __m256i) -> __m256i {
         let low = _mm256_srli_epi64::<32>(_mm256_mul_epu32(x, m));
         let product = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64::<32>(x), m), low);
         let position = _mm256_add_epi64(_mm256_srli_epi64::<32>(product), start);
-        let (index, bit) = (_mm256_srli_epi64::<6>(position), position);
+        let bit = _mm256_slli_epi64::<LOG>(position);
+        let index = _mm256_srli_epi64::<6>(bit);
         let (one, two) = (_mm256_castsi256_si128(index), _mm256_extracti128_si256::<1>(index));
         // Four loads are faster than the instruction that gathers.
-        // SAFETY: the words have the bit at the position, as the caller has seen to.
+        // SAFETY: the words have the field at the position, as the caller has seen to.
         let word = |index: i64| unsafe { *words.get_unchecked(index as usize) } as i64;
         let loaded = _mm256_set_epi64x(
             word(_mm_extract_epi64::<1>(two)),
@@ -168,7 +170,12 @@ mod avx2 {
             word(_mm_extract_epi64::<1>(one)),
             word(_mm_cvtsi128_si64(one)),
         );
-        _mm256_srlv_epi64(loaded, _mm256_and_si256(bit, all(63)))
+        let field = _mm256_srlv_epi64(loaded, _mm256_and_si256(bit, all(63)));
+        if LOG == 0 {
+            return field;
+        }
+        let pairs = _mm256_or_si256(field, _mm256_srli_epi64::<2>(field));
+        _mm256_or_si256(pairs, _mm256_srli_epi64::<1>(pairs))
     }
 
     /// As [`mix`](crate::hash::mix).
@@ -224,9 +231,10 @@ mod avx2 {
 
     /// # Safety
     ///
-    /// The words have m bits, at least one, or k slices of m, fewer than 2^32 in all; there are as many answers as digests, at most N.
+    /// The words have m fields of 2^LOG bits (one or four), at least one, or k slices of m, fewer than 2^32 in all; there are as
+    /// many answers as digests, at most N.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn test_batch<const N: usize, const SLICED: bool>(
+    pub(super) unsafe fn test_batch<const N: usize, const SLICED: bool, const LOG: i32>(
         words: &[u64],
         m: u64,
         k: u32,
@@ -243,9 +251,9 @@ mod avx2 {
         for (i, four) in fours.iter().chain((!rest.is_empty()).then_some(&padded)).enumerate() {
             let (x, y) = halves(four);
             // SAFETY: the caller has seen to it.
-            let first = unsafe { bits(words, all(0), m, x) };
+            let first = unsafe { bits::<LOG>(words, all(0), m, x) };
             // SAFETY: as above.
-            let second = unsafe { bits(words, slice, m, _mm256_add_epi64(x, y)) };
+            let second = unsafe { bits::<LOG>(words, slice, m, _mm256_add_epi64(x, y)) };
             let ones = lowest(_mm256_and_si256(first, second));
             let numbers = PASSED[ones] + 0x0404_0404 * i as u32;
             // What fails is overwritten by the next that does not.
@@ -267,7 +275,7 @@ mod avx2 {
             let (mut ones, mut start) = (all(1), _mm256_add_epi64(slice, slice));
             for _ in HEAD..k.into() {
                 // SAFETY: the caller has seen to it.
-                ones = _mm256_and_si256(ones, unsafe { bits(words, start, m, x) });
+                ones = _mm256_and_si256(ones, unsafe { bits::<LOG>(words, start, m, x) });
                 x = _mm256_add_epi64(x, y);
                 y = _mm256_add_epi64(y, z);
                 z = _mm256_add_epi64(z, growth);
@@ -316,6 +324,28 @@ mod tests {
         check::<true>();
     }
 
+    #[test]
+    fn batches_of_counters_answer_as_single_tests_do() {
+        let mut random = SplitMix::new(9);
+        for m in [1_u64, 16, 1_000, 65_537] {
+            for k in [3, 4, 7, 16, 30] {
+                // Every bit of a counter alone makes it nonzero.
+                let any = |random: &mut SplitMix| random.next_u64() & random.next_u64();
+                let words: Vec<u64> = (0..m.div_ceil(16)).map(|_| any(&mut random) | any(&mut random)).collect();
+                for count in 0..=BATCH {
+                    let keys: Vec<u64> = (0..count).map(|_| random.next_u64()).collect();
+                    let digests = digest_batch(&Hashing::default(), &keys, |_| ());
+                    let digests = &digests[..count];
+                    let mut answers = vec![false; count];
+                    // SAFETY: the words have the counters; there are as many answers as digests, at most BATCH.
+                    let done = unsafe { test_batch::<BATCH, false, 2>(&words, m, k, digests, &mut answers) };
+                    let single = |digest: &Digest| flat::counters_nonzero(&words, m, k, flat::COUNTER, *digest);
+                    assert!(!done || digests.iter().map(single).eq(answers), "m {m}, k {k}, {count} keys");
+                }
+            }
+        }
+    }
+
     fn check<const SLICED: bool>() {
         let mut random = SplitMix::new(8);
         for m in [1_u64, 64, 1_000, 65_537] {
@@ -332,7 +362,7 @@ mod tests {
                     }
                     let mut answers = vec![false; count];
                     // SAFETY: the words have the bits; there are as many answers as digests, at most BATCH.
-                    let done = unsafe { test_batch::<BATCH, SLICED>(&words, m, k, digests, &mut answers) };
+                    let done = unsafe { test_batch::<BATCH, SLICED, 0>(&words, m, k, digests, &mut answers) };
                     let expected: Vec<bool> =
                         digests.iter().map(|digest| flat::test::<SLICED>(&words, m, k, *digest)).collect();
                     assert!(!done || answers == expected, "m {m}, k {k}, {count} keys");

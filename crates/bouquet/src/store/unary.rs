@@ -415,6 +415,7 @@ impl UnaryCounters {
     }
 
     /// Layer 0: a bit for each counter, set where it is not zero.
+    #[inline]
     pub(crate) fn first_layer(&self) -> &BitStore {
         &self.first
     }
