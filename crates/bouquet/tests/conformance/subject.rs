@@ -1,5 +1,6 @@
 //! A kind under test: how filters of it are made, filled and asked, whatever its verbs.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use bouquet::capability::{Answer, Dataset, Item, Multiplicity, Note, NoteType, Value};
@@ -64,6 +65,18 @@ impl Keys {
     }
 }
 
+/// The note of a key, a function of its number.
+fn note_of(of: NoteType, sets: u64, number: u64) -> Note<'static> {
+    match of {
+        NoteType::None => Note::None,
+        NoteType::Integer => Note::Integer(number % VALUES),
+        NoteType::Bytes => Note::Bytes(&BYTES[(number % VALUES) as usize]),
+        NoteType::Group => Note::Group(number % sets),
+        NoteType::Weight => Note::Weight(1.0),
+        other => panic!("the suite has no notes of type {other:?} yet"),
+    }
+}
+
 /// A kind under test, with certain settings.
 pub struct Subject {
     pub kind: &'static Kind,
@@ -71,12 +84,13 @@ pub struct Subject {
     settings: Vec<(&'static str, &'static str)>,
     /// An empty filter of them, where there are some: it knows which errors they allow.
     sample: Option<Filter>,
+    sets: OnceCell<u64>,
 }
 
 impl Subject {
     /// The kind with its usual settings.
     pub fn new(kind: &'static Kind) -> Self {
-        Subject { kind, settings: Vec::new(), sample: None }
+        Subject { kind, settings: Vec::new(), sample: None, sets: OnceCell::new() }
     }
 
     /// The kind with its usual settings and, where verbs need others, with every combination of the parameters that
@@ -99,7 +113,7 @@ impl Subject {
 
     /// The kind with these settings; `None` when they cannot be had.
     fn of(kind: &'static Kind, settings: Vec<(&'static str, &'static str)>) -> Option<Self> {
-        let subject = Subject { kind, settings, sample: None };
+        let subject = Subject { kind, settings, sample: None, sets: OnceCell::new() };
         let sample = subject.empty(&subject.config(100, 0.01).ok()?).ok()?;
         Some(Subject { sample: Some(sample), ..subject })
     }
@@ -135,25 +149,25 @@ impl Subject {
         self.kind.note(&self.bare_config())
     }
 
-    /// The number of sets that keys are put into, where they belong to sets: a kind that has no such parameter has two.
+    /// The number of sets that keys are put into, where they belong to sets.
     pub fn sets(&self) -> u64 {
-        if self.has_parameter("sets") { GROUPS } else { 2 }
+        *self.sets.get_or_init(|| self.config(100, 0.01).map_or(GROUPS, |config| self.sets_of(&config)))
+    }
+
+    /// A kind that does not let itself be told the number of sets has as many as it takes keys for.
+    fn sets_of(&self, config: &Config) -> u64 {
+        if self.has_parameter("sets") || !self.can(Verb::Insert) {
+            return GROUPS;
+        }
+        let Ok(mut filter) = Filter::new_of_kind(self.kind, config) else { return GROUPS };
+        let mut takes = |set| filter.insert()?.insert(Item::new(b"a key", Note::Group(set)));
+        (0..GROUPS).take_while(|&set| takes(set).is_ok()).count().max(1) as u64
     }
 
     /// The note of a key, a function of its number.
     pub fn note(&self, number: u64) -> Note<'static> {
-        self.note_of(self.note_type(), number)
-    }
-
-    fn note_of(&self, of: NoteType, number: u64) -> Note<'static> {
-        match of {
-            NoteType::None => Note::None,
-            NoteType::Integer => Note::Integer(number % VALUES),
-            NoteType::Bytes => Note::Bytes(&BYTES[(number % VALUES) as usize]),
-            NoteType::Group => Note::Group(number % self.sets()),
-            NoteType::Weight => Note::Weight(1.0),
-            other => panic!("the suite has no notes of type {other:?} yet"),
-        }
+        let of = self.note_type();
+        note_of(of, if of == NoteType::Group { self.sets() } else { 1 }, number)
     }
 
     /// The value that a key's note gives it, where it has one.
@@ -197,7 +211,8 @@ impl Subject {
     /// The keys with the notes that filters of these settings take.
     pub fn items<'a>(&self, config: &Config, keys: &'a Keys) -> Vec<Item<'a>> {
         let of = self.kind.note(config);
-        let notes = keys.numbers.iter().map(|&number| self.note_of(of, number));
+        let sets = if of == NoteType::Group { self.sets_of(config) } else { 1 };
+        let notes = keys.numbers.iter().map(|&number| note_of(of, sets, number));
         keys.bytes.iter().zip(notes).map(|(key, note)| Item::new(key, note)).collect()
     }
 
