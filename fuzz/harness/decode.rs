@@ -116,7 +116,6 @@ fn round_trip(filter: &Filter, options: &OpenOptions) {
 }
 
 fn ask_all(filter: &Filter, keys: &[Vec<u8>]) {
-    let kind = filter.kind();
     let single: Vec<_> = keys.iter().map(|key| ask(filter, key)).collect();
     if let Ok(contains) = filter.contains() {
         let refs: Vec<_> = keys.iter().map(Vec::as_slice).collect();
@@ -140,7 +139,7 @@ fn ask_all(filter: &Filter, keys: &[Vec<u8>]) {
     if let Ok(compress) = filter.compress() {
         assert!(compress.entropy_bits() >= 0.0);
     }
-    if kind.can(Verb::Cardinality) {
+    if filter.can(Verb::Cardinality) {
         sane_estimate(filter.cardinality().expect("registered"));
         let overlap = filter.overlap(filter).expect("a filter is like itself");
         sane_estimate(overlap.union);
@@ -150,13 +149,13 @@ fn ask_all(filter: &Filter, keys: &[Vec<u8>]) {
 }
 
 fn change(mut filter: Filter, shape: &Shape, keys: &[Vec<u8>], options: &OpenOptions) {
-    let kind = filter.kind();
+    let of = filter.note();
     // A table may hold a removal that waits for its insertion.
-    let certain = !filter.errs(ErrorClass::FalseNegative) && !kind.can(Verb::Remove);
+    let certain = !filter.errs(ErrorClass::FalseNegative) && !filter.can(Verb::Remove);
     let before = filter.clone();
     let mut notes = Input(&[1, 2, 3, 1, 2, 3]);
     for key in &keys[..8] {
-        let note = notes.note(kind.facts().note, shape);
+        let note = notes.note(of, shape);
         let item = Item::new(key, note.as_note());
         if let Ok(insert) = filter.insert()
             && insert.insert(item).is_ok()
@@ -170,7 +169,7 @@ fn change(mut filter: Filter, shape: &Shape, keys: &[Vec<u8>], options: &OpenOpt
     if let Ok(remove) = filter.remove() {
         let mut notes = Input(&[1, 2, 3, 3, 2, 1]);
         for key in keys {
-            let note = notes.note(kind.facts().note, shape);
+            let note = notes.note(of, shape);
             let _ = remove.remove(Item::new(key, note.as_note()));
             let _ = remove.remove(Item::from(key.as_slice()));
         }

@@ -46,14 +46,13 @@ pub struct Seen {
 /// Asks a usable filter about a key with every verb that its kind has.
 pub fn ask(filter: &Filter, key: &[u8]) -> Seen {
     const USABLE: &str = "a verb that is registered is there";
-    let kind = filter.kind();
-    let count = kind.can(Verb::Count).then(|| filter.count().expect(USABLE).count(key));
+    let count = filter.can(Verb::Count).then(|| filter.count().expect(USABLE).count(key));
     let seen = Seen {
-        contains: kind.can(Verb::Contains).then(|| filter.contains().expect(USABLE).contains(key)),
+        contains: filter.can(Verb::Contains).then(|| filter.contains().expect(USABLE).contains(key)),
         count: count.map(|count| count.count),
         at_least: count.is_some_and(|count| count.at_least),
-        answer: kind.can(Verb::Get).then(|| filter.get().expect(USABLE).get(key)),
-        sets: kind.can(Verb::Classify).then(|| filter.classify().expect(USABLE).classify(key)),
+        answer: filter.can(Verb::Get).then(|| filter.get().expect(USABLE).get(key)),
+        sets: filter.can(Verb::Classify).then(|| filter.classify().expect(USABLE).classify(key)),
     };
     if let Some(sets) = &seen.sets {
         assert!(sets.windows(2).all(|pair| pair[0] < pair[1]), "sets are not ascending: {sets:?}");

@@ -26,13 +26,17 @@ impl Pair {
 
     /// Whether a key has one value, the last that it was inserted with: a table of values, as against a set of pairs.
     fn is_table(&self) -> bool {
-        let kind = self.filter.kind();
-        kind.can(Verb::Get) && kind.can(Verb::Remove) && !kind.can(Verb::List)
+        let filter = &self.filter;
+        filter.can(Verb::Get) && filter.can(Verb::Remove) && !filter.can(Verb::List)
     }
 
     pub fn hold(&mut self, key: Vec<u8>, note: OwnedNote) {
         let is_table = self.is_table();
         let notes = self.held.entry(key).or_default();
+        // A key that is put into a set again is in it, and one removal may take it out.
+        if matches!(note, OwnedNote::Group(_)) && notes.contains(&note) {
+            return;
+        }
         notes.push(note.clone());
         if is_table {
             notes.fill(note);
@@ -121,7 +125,7 @@ impl Pair {
     }
 
     fn listing_agrees(&self) {
-        if !self.filter.kind().can(Verb::List) {
+        if !self.filter.can(Verb::List) {
             return;
         }
         let listing = self.filter.list().expect("registered").list();

@@ -45,7 +45,7 @@ fn begin(config: &bouquet::kind::Config, shape: &Shape, input: &mut Input<'_>) -
     let mut absent = Vec::new();
     let (count, repeat) = (input.u8() % 64, input.u8() >= 240);
     for _ in 0..count {
-        let (key, note) = (input.key(shape), input.note(kind.facts().note, shape));
+        let (key, note) = (input.key(shape), input.note(kind.note(config), shape));
         if repeat || items.iter().all(|(known, _)| *known != key) {
             items.push((key, note));
         }
@@ -99,11 +99,10 @@ fn attempt<T>(pair: &mut Pair, operation: impl FnOnce(&mut Filter) -> bouquet::R
 }
 
 fn insert(pair: &mut Pair, shape: &Shape, input: &mut Input<'_>) {
-    let kind = pair.filter.kind();
-    if !kind.can(Verb::Insert) {
+    if !pair.filter.can(Verb::Insert) {
         return;
     }
-    let (key, note) = (input.key(shape), input.note(kind.facts().note, shape));
+    let (key, note) = (input.key(shape), input.note(pair.filter.note(), shape));
     if note == OwnedNote::None && input.0.first() == Some(&0xff) {
         let wrong = attempt(pair, |filter| filter.insert()?.insert(Item::new(&key, Note::Group(1))));
         assert!(matches!(wrong, Err(Error::Item { .. })), "a note that the kind has no use for: {wrong:?}");
@@ -116,12 +115,11 @@ fn insert(pair: &mut Pair, shape: &Shape, input: &mut Input<'_>) {
 }
 
 fn insert_batch(pair: &mut Pair, shape: &Shape, input: &mut Input<'_>) {
-    let kind = pair.filter.kind();
-    if !kind.can(Verb::Insert) {
+    if !pair.filter.can(Verb::Insert) {
         return;
     }
-    let count = input.u8() % 48;
-    let items: Vec<_> = (0..count).map(|_| (input.key(shape), input.note(kind.facts().note, shape))).collect();
+    let (count, of) = (input.u8() % 48, pair.filter.note());
+    let items: Vec<_> = (0..count).map(|_| (input.key(shape), input.note(of, shape))).collect();
     let borrowed: Vec<_> = items.iter().map(|(key, note)| Item::new(key, note.as_note())).collect();
     let mut single = pair.filter.clone();
     let batch = pair.filter.insert().and_then(|insert| insert.insert_batch(&borrowed));
@@ -143,7 +141,7 @@ fn insert_batch(pair: &mut Pair, shape: &Shape, input: &mut Input<'_>) {
 }
 
 fn remove_present(pair: &mut Pair, input: &mut Input<'_>) {
-    if !pair.filter.kind().can(Verb::Remove) || pair.held.is_empty() {
+    if !pair.filter.can(Verb::Remove) || pair.held.is_empty() {
         return;
     }
     let choice = input.below(pair.held.len());
@@ -160,9 +158,8 @@ fn remove_present(pair: &mut Pair, input: &mut Input<'_>) {
 }
 
 fn remove_absent(pair: &mut Pair, shape: &Shape, input: &mut Input<'_>) {
-    let kind = pair.filter.kind();
-    let (key, note) = (input.key(shape), input.note(kind.facts().note, shape));
-    if !kind.can(Verb::Remove) || pair.holds(&key, &note) {
+    let (key, note) = (input.key(shape), input.note(pair.filter.note(), shape));
+    if !pair.filter.can(Verb::Remove) || pair.holds(&key, &note) {
         return;
     }
     if attempt(pair, |filter| filter.remove()?.remove(Item::new(&key, note.as_note()))).is_ok() {
@@ -186,7 +183,7 @@ fn reopen(pair: &mut Pair, coded: bool) {
 }
 
 fn advance(pair: &mut Pair, input: &mut Input<'_>) {
-    if !pair.filter.kind().can(Verb::Advance) {
+    if !pair.filter.can(Verb::Advance) {
         return;
     }
     let (first, second) = (input.number(), input.number());
@@ -203,7 +200,7 @@ fn advance(pair: &mut Pair, input: &mut Input<'_>) {
 }
 
 fn grow(pair: &mut Pair, shape: &Shape) {
-    if !pair.filter.kind().can(Verb::Grow) || pair.filter.stats().bits > MAX_BITS {
+    if !pair.filter.can(Verb::Grow) || pair.filter.stats().bits > MAX_BITS {
         return;
     }
     let keys: Vec<_> = (0..64).map(|number| key(shape, number)).collect();
@@ -216,7 +213,7 @@ fn grow(pair: &mut Pair, shape: &Shape) {
 }
 
 fn merge(pair: &mut Pair, other: &Pair) {
-    if pair.filter.kind().can(Verb::Merge) && attempt(pair, |filter| filter.merge(&other.filter)).is_ok() {
+    if pair.filter.can(Verb::Merge) && attempt(pair, |filter| filter.merge(&other.filter)).is_ok() {
         for (key, notes) in &other.held {
             pair.held.entry(key.clone()).or_default().extend(notes.iter().cloned());
         }
@@ -225,7 +222,7 @@ fn merge(pair: &mut Pair, other: &Pair) {
 }
 
 fn intersect(pair: &mut Pair, other: &Pair) {
-    if !pair.filter.kind().can(Verb::Intersect) || attempt(pair, |filter| filter.intersect(&other.filter)).is_err() {
+    if !pair.filter.can(Verb::Intersect) || attempt(pair, |filter| filter.intersect(&other.filter)).is_err() {
         return;
     }
     for (key, notes) in std::mem::take(&mut pair.held) {

@@ -288,7 +288,8 @@ pub trait Insert {
 
 /// Take an item out.
 ///
-/// Law: removing a present item undoes one insertion of it and loses no other key. A key that is certainly absent is
+/// Law: removing a present item undoes one insertion of it and loses no other key; where a key is in a set or not, all of
+/// its insertions into that set are one. A key that is certainly absent is
 /// [`Error::NotPresent`], and nothing changes. Removing an absent key that seems present cannot be noticed and may
 /// make other keys vanish.
 ///

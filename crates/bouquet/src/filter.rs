@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::capability::{
-    Advance, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert, List, Overlap, Remove,
-    Top,
+    Advance, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert, List, NoteType,
+    Overlap, Remove, Top,
 };
 use crate::codec::{self, Decoder, Header, Source};
 use crate::error::{Error, Result};
@@ -21,7 +21,8 @@ pub use mapped::MappedFilter;
 
 /// A filter of any kind: what command line and other languages hold.
 ///
-/// Each verb is a method that gives the trait object, or [`Error::Unsupported`] with the kinds that have the verb.
+/// Each verb is a method that gives the trait object, or [`Error::Unsupported`] with the kinds that have the verb, and
+/// the settings that they need for it.
 /// Look the verb up once, outside the loop.
 ///
 /// ```
@@ -261,9 +262,45 @@ impl Filter {
         (self.kind.expected)(&*self.value, items)
     }
 
-    /// The verb's function, unless the kind lacks it or the secret is missing.
+    /// Whether the filter has this verb: its kind does, and the settings are those that the verb needs.
+    ///
+    /// ```
+    /// use bouquet::{Filter, counting::shifting::Shifting, kind::Verb};
+    /// let set = Filter::from_structure(Shifting::with_rate(100, 0.01)?)?;
+    /// let sets = Filter::from_structure(Shifting::association(100, 0.01)?)?;
+    /// assert!(sets.can(Verb::Classify) && !set.can(Verb::Classify));
+    /// assert!(sets.classify().is_ok() && set.classify().is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn can(&self, verb: Verb) -> bool {
+        self.kind.can(verb) && self.needs_are_met(verb)
+    }
+
+    /// Most verbs need nothing, and then the settings are not asked for.
+    fn needs_are_met(&self, verb: Verb) -> bool {
+        self.kind.needs(verb).next().is_none() || self.kind.can_with(verb, &self.config())
+    }
+
+    /// What a key carries.
+    ///
+    /// ```
+    /// use bouquet::{Filter, capability::NoteType, counting::shifting::Shifting};
+    /// let sets = Filter::from_structure(Shifting::association(100, 0.01)?)?;
+    /// assert_eq!(sets.note(), NoteType::Group);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn note(&self) -> NoteType {
+        self.kind.note(&self.config())
+    }
+
+    /// The verb's function, unless the filter lacks it or the secret is missing.
     fn verb<F>(&self, verb: Verb, function: Option<F>) -> Result<F> {
         let function = function.ok_or_else(|| registry::unsupported(self.kind, verb))?;
+        if !self.needs_are_met(verb) {
+            return Err(registry::unsupported_with(self.kind, verb, &self.config()));
+        }
         let hashing = self.hashing();
         if hashing.is_usable() {
             return Ok(function);

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Registering a verb that the type does not implement does not compile; a verb that is not registered answers with
-//! [`Error::Unsupported`](crate::Error::Unsupported).
+//! [`Error::Unsupported`](crate::Error::Unsupported). So does a verb that needs other settings than a filter has
+//! ([`Need`]).
 
 use std::any::Any;
 
@@ -110,7 +111,7 @@ pub struct Facts {
     pub choose_another: &'static str,
     /// How its answers can be wrong.
     pub errors: &'static [ErrorClass],
-    /// What a key carries.
+    /// What a key carries, with the usual settings; [`Kind::note`] knows of others.
     pub note: NoteType,
     /// Its parameters.
     pub parameters: &'static [Parameter],
@@ -127,7 +128,8 @@ pub struct Facts {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Bits of its stores when it holds the planned items.
+    /// Bits of its stores when it holds the planned items. Keys that a filter keeps by name come on top: how long they
+    /// are is not known before.
     pub bits: u64,
     /// Positions per key.
     pub hashes: u32,
@@ -191,6 +193,33 @@ pub struct Rates {
     pub unknown: Option<f64>,
 }
 
+/// A setting without which a filter does not have a verb of its kind. A verb may have several needs, which all must be met.
+///
+/// ```
+/// use bouquet::{Filter, kind::{Config, Need, Verb}, registry};
+/// let kind = registry::find("shifting")?;
+/// assert!(kind.needs(Verb::Remove).eq([&Need { verb: Verb::Remove, parameter: "cells", word: "counters" }]));
+/// let config = Config::new(kind.facts()).set("items", "100")?;
+/// assert!(Filter::new(&config)?.remove().is_err(), "plain bits cannot give keys back");
+/// assert!(Filter::new(&config.set("cells", "counters")?)?.remove().is_ok());
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The verb.
+    pub verb: Verb,
+    /// The parameter that must be set, a [choice](ParameterType::Choice).
+    pub parameter: &'static str,
+    /// The word that it must have.
+    pub word: &'static str,
+}
+
+impl Need {
+    fn is_met(&self, config: &Config) -> bool {
+        config.choice(self.parameter) == self.word
+    }
+}
+
 /// What every structure has, whatever its verbs.
 ///
 /// ```
@@ -212,6 +241,14 @@ pub trait Structure: Any + Clone + Send + Sync + Sized {
     /// Whether filters of this kind can be changed in their file: decoding leaves the stores where they are, and no verb
     /// of [`Filter`](crate::Filter) replaces a store or changes the number or the size of stores, parameters or state.
     const IN_PLACE: bool = false;
+
+    /// Which of its verbs need settings other than the usual ones. A verb that is not named is there whatever the settings.
+    const NEEDS: &'static [Need] = &[];
+
+    /// What a key carries in a filter of these parameters: as its kind says, unless settings change it.
+    fn note(config: &Config) -> NoteType {
+        config.facts().note
+    }
 
     /// What a filter of these parameters takes; refuses parameters that cannot be had.
     fn plan(config: &Config) -> Result<Plan>;
@@ -267,6 +304,8 @@ pub struct Kind {
     pub(crate) verbs: Verbs,
     pub(crate) coded: bool,
     pub(crate) in_place: bool,
+    pub(crate) needs: &'static [Need],
+    pub(crate) note: fn(&Config) -> NoteType,
     pub(crate) plan: fn(&Config) -> Result<Plan>,
     pub(crate) create: fn(&Config) -> Result<Boxed>,
     pub(crate) config: fn(&dyn Any) -> Config,
@@ -333,7 +372,7 @@ macro_rules! verbs {
         }
 
         impl Kind {
-            /// Whether the kind has the verb.
+            /// Whether the kind has the verb, with some settings at least: [`can_with`](Self::can_with) says with which.
             ///
             /// ```
             /// use bouquet::{kind::Verb, registry};
@@ -390,6 +429,8 @@ impl Kind {
             verbs: Verbs::NONE,
             coded: T::CODED,
             in_place: T::IN_PLACE,
+            needs: T::NEEDS,
+            note: T::note,
             plan: T::plan,
             create: |config| Ok(Box::new(T::create(config)?)),
             config: |value| own::<T>(value).config(),
@@ -441,6 +482,78 @@ impl Kind {
     /// ```
     pub fn verbs(&self) -> impl Iterator<Item = Verb> + '_ {
         Verb::ALL.iter().copied().filter(|&verb| self.can(verb))
+    }
+
+    /// The settings without which a filter of this kind does not have the verb.
+    ///
+    /// ```
+    /// use bouquet::{kind::Verb, registry};
+    /// let needs: Vec<_> = registry::find("shifting")?.needs(Verb::Classify).collect();
+    /// assert_eq!((needs[0].parameter, needs[0].word), ("form", "association"));
+    /// assert_eq!(registry::find("filter-bank")?.needs(Verb::Classify).count(), 0, "it always can");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn needs(&self, verb: Verb) -> impl Iterator<Item = &'static Need> + use<> {
+        self.needs.iter().filter(move |need| need.verb == verb)
+    }
+
+    /// The same as text, such as `cells=counters`; empty when the verb needs nothing.
+    ///
+    /// ```
+    /// use bouquet::{kind::Verb, registry};
+    /// let kind = registry::find("shifting")?;
+    /// assert_eq!((kind.needs_text(Verb::Remove).as_str(), kind.needs_text(Verb::Insert).as_str()), ("cells=counters", ""));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn needs_text(&self, verb: Verb) -> String {
+        self.needs(verb).map(|need| format!("{}={}", need.parameter, need.word)).collect::<Vec<_>>().join(" and ")
+    }
+
+    /// The verb as people read it, with the settings that it needs.
+    ///
+    /// ```
+    /// use bouquet::{kind::Verb, registry};
+    /// assert_eq!(registry::find("counting")?.verb_text(Verb::Remove), "remove");
+    /// assert_eq!(registry::find("shifting")?.verb_text(Verb::Remove), "remove (with cells=counters)");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn verb_text(&self, verb: Verb) -> String {
+        match self.needs_text(verb) {
+            needs if needs.is_empty() => verb.name().into(),
+            needs => format!("{} (with {needs})", verb.name()),
+        }
+    }
+
+    /// Whether a filter of these settings has the verb.
+    ///
+    /// ```
+    /// use bouquet::{kind::{Config, Verb}, registry};
+    /// let kind = registry::find("shifting")?;
+    /// let usual = Config::new(kind.facts());
+    /// assert!(kind.can(Verb::Remove) && !kind.can_with(Verb::Remove, &usual));
+    /// assert!(kind.can_with(Verb::Remove, &usual.set("cells", "counters")?));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn can_with(&self, verb: Verb, config: &Config) -> bool {
+        self.can(verb) && self.needs(verb).all(|need| need.is_met(config))
+    }
+
+    /// What a key carries in a filter of these settings.
+    ///
+    /// ```
+    /// use bouquet::{capability::NoteType, kind::Config, registry};
+    /// let kind = registry::find("shifting")?;
+    /// let usual = Config::new(kind.facts());
+    /// assert_eq!(kind.note(&usual), NoteType::None);
+    /// assert_eq!(kind.note(&usual.set("form", "association")?), NoteType::Group);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn note(&self, config: &Config) -> NoteType {
+        (self.note)(config)
     }
 
     /// What a filter of these parameters takes, without making it.

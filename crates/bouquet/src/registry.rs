@@ -1,7 +1,7 @@
 //! The table of everything that exists. Front ends read it and never name a kind.
 
 use crate::error::{Error, Result};
-use crate::kind::{Kind, Verb};
+use crate::kind::{Config, Kind, Verb};
 use crate::secrecy::Mode;
 
 /// A family of kinds: its name, what it is for, and its members.
@@ -113,8 +113,31 @@ fn unknown(name: &str) -> Error {
     Error::UnknownKind { name: name.into(), suggestion }
 }
 
+/// The kinds that have the verb, each with the settings that it needs for it.
+fn able(verb: Verb) -> impl Iterator<Item = String> {
+    kinds().filter(move |kind| kind.can(verb)).map(move |kind| match kind.needs_text(verb) {
+        needs if needs.is_empty() => kind.facts().id.into(),
+        needs => format!("{} with {needs}", kind.facts().id),
+    })
+}
+
 pub(crate) fn unsupported(kind: &Kind, verb: Verb) -> Error {
-    let able: Vec<_> = kinds().filter(|kind| kind.can(verb)).map(|kind| kind.facts().id).collect();
+    let able: Vec<_> = able(verb).collect();
     let able = if able.is_empty() { "none".into() } else { able.join(", ") };
     Error::Unsupported { kind: kind.facts().id.into(), verb: verb.name().into(), able }
+}
+
+/// The kind has the verb, but not with these settings.
+pub(crate) fn unsupported_with(kind: &Kind, verb: Verb, config: &Config) -> Error {
+    let id = kind.facts().id;
+    let settings: Vec<_> =
+        kind.needs(verb).map(|need| format!("{}={}", need.parameter, config.choice(need.parameter))).collect();
+    // What is nearest comes first: another setting of the same kind.
+    let (mut able, others): (Vec<_>, Vec<_>) = able(verb).partition(|able| able.split(' ').next() == Some(id));
+    able.extend(others);
+    Error::Unsupported {
+        kind: format!("{id} with {}", settings.join(" and ")),
+        verb: verb.name().into(),
+        able: able.join(", "),
+    }
 }

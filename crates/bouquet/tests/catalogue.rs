@@ -15,7 +15,7 @@ fn page() -> String {
         let _ = write!(out, "\n## {}: {}\n", family.name, family.summary);
         for kind in family.kinds {
             let facts = kind.facts();
-            let verbs: Vec<_> = kind.verbs().map(|verb| verb.name()).collect();
+            let verbs: Vec<_> = kind.verbs().map(|verb| kind.verb_text(verb)).collect();
             let errors: Vec<_> = facts.errors.iter().map(|class| class.name()).collect();
             let _ = write!(out, "\n### `{}`: {}\n\n{}\n\n{}\n\n", facts.id, facts.name, facts.summary, facts.idea);
             for formula in facts.formulas {

@@ -93,7 +93,7 @@ fn changing_in_place_gives_the_bytes_of_changing_in_memory() {
         let mut in_place = file.open_writable().unwrap();
         for filter in [&mut in_memory, &mut *in_place] {
             insert(filter, 1_000..3_000);
-            if kind.can(Verb::Remove) {
+            if filter.can(Verb::Remove) {
                 filter.remove().unwrap().remove(7u64.to_le_bytes().as_slice().into()).unwrap();
             }
             if kind.can(Verb::Advance) {

@@ -69,7 +69,7 @@ impl Add {
 
 /// Inserts some keys; an error says which.
 pub fn insert(filter: &mut Filter, batch: Batch<'_>) -> Result<(), Failure> {
-    let note = filter.kind().facts().note;
+    let note = filter.note();
     let items = batch.items(note)?;
     let insert = filter.insert()?;
     if note == NoteType::None {

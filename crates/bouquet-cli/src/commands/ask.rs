@@ -33,7 +33,7 @@ impl Ask {
     /// Prints each key and, behind a TAB, what `answer` writes for it; the key alone when it answers `None`. `answer`
     /// also says whether it found the key.
     pub fn run(&self, filter: &Filter, mut answer: impl FnMut(&[u8], &mut Vec<u8>) -> Option<bool>) -> Outcome {
-        let note = filter.kind().facts().note;
+        let note = filter.note();
         let end = [self.input.delimiter()];
         let mut out = Output::stdout();
         let mut text = Vec::new();

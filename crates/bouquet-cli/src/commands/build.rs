@@ -96,7 +96,7 @@ impl Build {
         }
 
         let filter = match held {
-            Some(held) if built_once => self.build_once(&config, &held)?,
+            Some(held) if built_once => self.build_once(kind, &config, &held)?,
             Some(held) => fill(&config, &held)?,
             None => self.stream(&config)?,
         };
@@ -124,8 +124,8 @@ impl Build {
         Ok(filter)
     }
 
-    fn build_once(&self, config: &Config, held: &Held) -> Result<Filter, Failure> {
-        let note = config.facts().note;
+    fn build_once(&self, kind: &Kind, config: &Config, held: &Held) -> Result<Filter, Failure> {
+        let note = kind.note(config);
         let mut items = Vec::new();
         for batch in held.batches() {
             items.extend(batch.items(note)?);

@@ -34,7 +34,7 @@ impl Decode {
         refuse_stdin_twice(&self.filter, &self.input)?;
         let filter = self.opening.open(&self.filter)?;
         let decode = filter.decode()?;
-        let note = filter.kind().facts().note;
+        let note = filter.note();
         let (mut keys, mut seen) = (Vec::new(), HashSet::new());
         let mut reader = self.input.read("reading");
         while let Some(batch) = reader.next_batch()? {

@@ -1,6 +1,6 @@
 //! `bouquet explain`: all about one kind.
 
-use bouquet::kind::{Kind, Verb};
+use bouquet::kind::Kind;
 use bouquet::registry;
 use bouquet::secrecy::Mode;
 use clap::Args;
@@ -70,7 +70,8 @@ fn explain(kind: &Kind, width: usize) -> String {
     section("Question", &[facts.summary]);
     section("Idea", &[facts.idea]);
     section("Formulas", facts.formulas);
-    section("Can", &[&listed(kind.verbs().map(Verb::name).collect())]);
+    let verbs: Vec<_> = kind.verbs().map(|verb| kind.verb_text(verb)).collect();
+    section("Can", &[&listed(verbs.iter().map(String::as_str).collect())]);
     section("Errors", &[&listed(facts.errors.iter().map(|class| class.name()).collect())]);
     section("Behind the key's TAB", &[facts.note.name()]);
     section("Choose another when", &[facts.choose_another]);

@@ -3,7 +3,7 @@
 use bouquet::kind::{Facts, Kind, Parameter, ParameterType, Verb};
 use bouquet::registry;
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Found, Outcome};
 use crate::output::{print, print_json};
@@ -34,7 +34,7 @@ impl Kinds {
         let width = registry::kinds().map(|kind| kind.facts().id.len()).max().unwrap_or(0);
         let mut text = String::new();
         for family in registry::FAMILIES {
-            let kinds: Vec<_> = family.kinds.iter().filter(able).map(Kind::facts).collect();
+            let kinds: Vec<_> = family.kinds.iter().filter(able).collect();
             if kinds.is_empty() {
                 continue;
             }
@@ -42,7 +42,13 @@ impl Kinds {
                 text.push('\n');
             }
             text.push_str(&format!("{}: {}\n", family.name, family.summary));
-            let line = |facts: &Facts| format!("  {:width$}  {}\n", facts.id, facts.summary);
+            let line = |kind: &Kind| {
+                let Facts { id, summary, .. } = kind.facts();
+                let needs: Vec<_> =
+                    verbs.iter().map(|verb| kind.needs_text(*verb)).filter(|text| !text.is_empty()).collect();
+                let needs = if needs.is_empty() { String::new() } else { format!(" (with {})", needs.join(" and ")) };
+                format!("  {id:width$}  {summary}{needs}\n")
+            };
             text.extend(kinds.into_iter().map(line));
         }
         if verbs.is_empty() {
@@ -78,12 +84,19 @@ fn in_json(kind: &Kind) -> Value {
         "family": facts.family,
         "summary": facts.summary,
         "can": kind.verbs().map(Verb::name).collect::<Vec<_>>(),
+        "needs": kind.verbs().filter_map(|verb| needs_in_json(kind, verb)).collect::<Map<_, _>>(),
         "errors": facts.errors.iter().map(|class| class.name()).collect::<Vec<_>>(),
         "note": facts.note.name(),
         "in_place": kind.is_in_place(),
         "parameters": facts.parameters.iter().map(parameter_in_json).collect::<Vec<_>>(),
         "papers": facts.papers,
     })
+}
+
+/// The settings that a verb needs, by parameter; `None` when it needs nothing.
+fn needs_in_json(kind: &Kind, verb: Verb) -> Option<(String, Value)> {
+    let needs: Map<_, _> = kind.needs(verb).map(|need| (need.parameter.to_owned(), need.word.into())).collect();
+    (!needs.is_empty()).then(|| (verb.name().to_owned(), needs.into()))
 }
 
 fn parameter_in_json(parameter: &Parameter) -> Value {

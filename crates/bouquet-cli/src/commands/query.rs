@@ -50,7 +50,7 @@ impl Query {
         refuse_stdin_twice(&self.filter, &self.input)?;
         let open = if self.mapped { Opening::open_mapped } else { Opening::open };
         let filter = open(&self.opening, &self.filter)?;
-        let note = filter.kind().facts().note;
+        let note = filter.note();
         let contains = filter.contains()?;
 
         let mut out = Output::stdout();

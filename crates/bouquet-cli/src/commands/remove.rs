@@ -31,7 +31,7 @@ impl Remove {
     /// Runs the command.
     pub fn run(self) -> Outcome {
         let mut filter = self.opening.open_to_change(&self.filter)?;
-        let note = filter.kind().facts().note;
+        let note = filter.note();
         let remove = filter.remove()?;
         let (mut removed, mut missing, mut stuck) = (0u64, 0u64, 0u64);
         let mut reader = self.input.read("removing");

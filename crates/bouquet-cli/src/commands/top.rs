@@ -88,12 +88,12 @@ impl Top {
         let filter = self.opening.open(&self.filter)?;
         let mut leaders = Leaders::new(self.number);
         let mut incomplete = None;
-        let named = if listed && filter.kind().can(Verb::Top) { filter.top()?.top() } else { Vec::new() };
+        let named = if listed && filter.can(Verb::Top) { filter.top()?.top() } else { Vec::new() };
         if !named.is_empty() {
             named
                 .iter()
                 .for_each(|frequent| leaders.take(&frequent.key, frequent.count.count, frequent.count.at_least));
-        } else if listed && filter.kind().can(Verb::List) {
+        } else if listed && filter.can(Verb::List) {
             incomplete = list(&filter, &mut leaders)?;
         } else {
             refuse_stdin_twice(&self.filter, &self.input)?;
@@ -112,7 +112,7 @@ impl Top {
     /// Counts the candidates.
     fn count(&self, filter: &Filter, leaders: &mut Leaders) -> Result<(), Failure> {
         let counts = filter.count()?;
-        let note = filter.kind().facts().note;
+        let note = filter.note();
         let mut reader = self.input.read("counting");
         while let Some(batch) = reader.next_batch()? {
             for key in batch.keys(note) {

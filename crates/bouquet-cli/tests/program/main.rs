@@ -1,7 +1,7 @@
 //! Runs the program as a user does.
 //!
 //! No test names a kind that it needs: kinds are chosen by what `bouquet kinds` says of them, so that a new kind is
-//! put through every command it takes part in.
+//! put through every command it takes part in. What only certain settings of one kind can do has a file of its own.
 
 mod bad_input;
 mod commands;
@@ -10,4 +10,5 @@ mod frequencies;
 mod lab;
 mod place;
 mod secrets;
+mod shifting;
 mod verbs;

@@ -40,7 +40,7 @@ fn a_union_answers_for_both(subject: &Subject) -> Verdict {
     let (a, b) = (third(subject, 0)?, third(subject, 1)?);
     let union = union(&a, &b)?;
     let keys = probe(ITEMS);
-    let certain = !subject.kind.errs(ErrorClass::FalseNegative);
+    let certain = !subject.errs(ErrorClass::FalseNegative);
     let parts = observe(&a, &keys)?.into_iter().zip(observe(&b, &keys)?);
     for ((number, (a, b)), both) in keys.numbers.iter().zip(parts).zip(observe(&union, &keys)?) {
         let missing = (a.present() || b.present()) && !both.present();
@@ -82,7 +82,7 @@ fn merging_with_an_empty_filter_changes_no_answer(subject: &Subject) -> Verdict 
 }
 
 fn merged_counts_add_up(subject: &Subject) -> Verdict {
-    if subject.kind.errs(ErrorClass::UnderCount) {
+    if subject.errs(ErrorClass::UnderCount) {
         return Ok(());
     }
     let a = subject.filled(ITEMS, 0.01, 0..ITEMS / 2)?;
@@ -151,7 +151,7 @@ fn crossing(subject: &Subject) -> Result<[Filter; 3], String> {
 }
 
 fn an_intersection_keeps_the_common_keys(subject: &Subject) -> Verdict {
-    if subject.kind.errs(ErrorClass::FalseNegative) {
+    if subject.errs(ErrorClass::FalseNegative) {
         return Ok(());
     }
     let [_, _, common] = crossing(subject)?;
@@ -221,7 +221,7 @@ fn overlaps_are_within_their_standard_error(subject: &Subject) -> Verdict {
         deviation("intersection", seed, overlap.intersection, common)?;
         let share = overlap.intersection.keys / overlap.union.keys;
         ensure!((overlap.jaccard - share).abs() < 1e-9, "jaccard {} of {overlap:?}", overlap.jaccard);
-        if subject.kind.can(Verb::Merge) {
+        if subject.can(Verb::Merge) {
             let merged = union(&a, &b)?.cardinality().because("cardinality")?.keys;
             ensure!((merged - overlap.union.keys).abs() < 1e-6 * merged, "merged {merged}, overlap {overlap:?}");
         }

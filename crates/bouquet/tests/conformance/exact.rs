@@ -11,7 +11,9 @@ use bouquet::capability::{
 };
 use bouquet::codec::{Decoder, Encoder, StateReader};
 use bouquet::hash::Hashing;
-use bouquet::kind::{Config, Facts, Kind, Plan, Rates, Setting, Stats, Structure, common};
+use bouquet::kind::{
+    Config, Facts, Kind, Need, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Verb, common,
+};
 use bouquet::{Error, Result};
 
 use crate::broken::{breaks_at_least, breaks_exactly};
@@ -26,6 +28,8 @@ type Held = BTreeMap<(Vec<u8>, Vec<u8>), u64>;
 trait Flaw: Clone + Send + Sync + 'static {
     const ID: &'static str;
     const NOTE: NoteType = NoteType::Bytes;
+    const PARAMETERS: &'static [Parameter] = &[common::ITEMS];
+    const NEEDS: &'static [Need] = &[];
 
     fn removed(_held: &mut Held) {}
     fn absent_removed() -> Result<()> {
@@ -55,6 +59,8 @@ trait Flaw: Clone + Send + Sync + 'static {
 struct Exact<F> {
     hashing: Hashing,
     planned: Option<u64>,
+    /// What the parameter `cells` was set to, where there is one.
+    cells: &'static str,
     capacity: u64,
     clock: u64,
     held: Held,
@@ -113,9 +119,11 @@ impl<F: Flaw> Structure for Exact<F> {
         number: u16::MAX,
         errors: &[],
         note: F::NOTE,
-        parameters: &[common::ITEMS],
+        parameters: F::PARAMETERS,
         ..<bouquet::Bloom as Structure>::FACTS
     };
+
+    const NEEDS: &'static [Need] = F::NEEDS;
 
     fn plan(config: &Config) -> Result<Plan> {
         let items = config.count("items");
@@ -131,6 +139,7 @@ impl<F: Flaw> Structure for Exact<F> {
         Ok(Exact {
             hashing: config.hashing().clone(),
             planned,
+            cells: config.choice("cells"),
             capacity: planned.unwrap_or(16),
             clock: 0,
             held: Held::new(),
@@ -139,7 +148,10 @@ impl<F: Flaw> Structure for Exact<F> {
     }
 
     fn config(&self) -> Config {
-        let config = Config::new(const { &Self::FACTS }).hashed(self.hashing.clone());
+        let mut config = Config::new(const { &Self::FACTS }).hashed(self.hashing.clone());
+        if !self.cells.is_empty() {
+            config = config.with("cells", Setting::Choice(self.cells)).expect("it was given so");
+        }
         match self.planned {
             Some(items) => config.with("items", Setting::Count(items)).expect("it was given so"),
             None => config,
@@ -270,6 +282,11 @@ impl<F: Flaw> Merge for Exact<F> {
     }
 }
 
+/// A setting that a multiset needs to give keys back.
+const CELLS: Parameter =
+    Parameter { name: "cells", help: "with or without", of: ParameterType::Choice { options: &["bits", "counters"] } };
+const COUNTERS_TO_REMOVE: &[Need] = &[Need { verb: Verb::Remove, parameter: "cells", word: "counters" }];
+
 /// A flaw and the laws that it breaks, for a multiset with values or for one with sets.
 macro_rules! flaws {
     ($($test:ident: $name:ident $id:literal $of:ident $check:ident [$($law:literal),*] { $($body:tt)* })*) => {$(
@@ -302,6 +319,23 @@ flaws! {
         "listed_entries_are_those_that_were_inserted",
         "random_operations_agree_with_an_exact_model"
     ] {
+        fn removed(held: &mut Held) {
+            held.pop_last();
+        }
+    }
+
+    verbs_that_need_settings_pass_every_law: Conditional "conditional" values_of breaks_exactly [] {
+        const PARAMETERS: &'static [Parameter] = &[common::ITEMS, CELLS];
+        const NEEDS: &'static [Need] = COUNTERS_TO_REMOVE;
+    }
+
+    a_flaw_of_a_verb_that_needs_settings_is_noticed: OtherSettings "other-settings" values_of breaks_at_least [
+        "removing_undoes_inserting",
+        "removed_keys_vanish_and_others_stay",
+        "random_operations_agree_with_an_exact_model"
+    ] {
+        const PARAMETERS: &'static [Parameter] = &[common::ITEMS, CELLS];
+        const NEEDS: &'static [Need] = COUNTERS_TO_REMOVE;
         fn removed(held: &mut Held) {
             held.pop_last();
         }

@@ -101,6 +101,21 @@ fn parameters_are_distinct_explained_and_have_defaults_in_range() {
 }
 
 #[test]
+fn verbs_need_words_of_the_schema_that_are_not_the_usual_ones() {
+    each(|kind, facts| {
+        for need in Verb::ALL.iter().flat_map(|&verb| kind.needs(verb)) {
+            let what = format!("`{}` of `{}` needs {}={}", need.verb.name(), facts.id, need.parameter, need.word);
+            assert!(kind.can(need.verb), "{what}, but is not registered");
+            let parameter = facts.parameters.iter().find(|parameter| parameter.name == need.parameter);
+            let Some(ParameterType::Choice { options }) = parameter.map(|parameter| parameter.of) else {
+                panic!("{what}, which is no choice");
+            };
+            assert!(options[1..].contains(&need.word), "{what}, of {options:?}");
+        }
+    });
+}
+
+#[test]
 fn errors_and_verbs_fit_together() {
     use bouquet::kind::ErrorClass::{
         FalseNegative, FalsePositive, OverCount, SpuriousSet, SpuriousValue, Undeletable, UnderCount,

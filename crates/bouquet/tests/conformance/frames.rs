@@ -8,7 +8,7 @@ use bouquet::hash::SplitMix;
 use bouquet::kind::{ErrorClass, Verb};
 use bouquet::{Error, Filter};
 
-use crate::subject::{Because, Keys, Subject, Verdict, alike, note, probe, refused, unchanged};
+use crate::subject::{Because, Keys, Subject, Verdict, alike, probe, refused, unchanged};
 
 laws! {
     frames_give_back_the_filter needs [];
@@ -186,17 +186,17 @@ fn mapped_filters_answer_alike_and_leave_the_file_alone(subject: &Subject) -> Ve
 
     // Writing copies; the file and other views of it stay as they are.
     let beside = Filter::open_mapped(file.path(), &subject.options()).because("mapping again")?;
-    if subject.kind.can(Verb::Insert) {
+    if subject.can(Verb::Insert) {
         let mut in_memory = filter.clone();
         for number in ITEMS - 100..ITEMS {
             let key = number.to_le_bytes();
-            let item = Item::new(&key, note(subject.facts().note, number));
+            let item = Item::new(&key, subject.note(number));
             mapped.insert().because("insert")?.insert(item).because("inserting into a mapped filter")?;
             in_memory.insert().because("insert")?.insert(item).because("inserting")?;
         }
         unchanged("100 keys more, mapped and in memory", &in_memory.to_bytes(), &mapped)?;
     }
-    if subject.kind.can(Verb::Advance) {
+    if subject.can(Verb::Advance) {
         mapped.advance().because("advance")?.advance(10);
     }
     ensure!(file.read()? == saved, "writing to a mapped filter has changed its file");
@@ -212,7 +212,7 @@ fn filters_stay_usable_after_a_frame(subject: &Subject) -> Verdict {
         ensure!(fresh == fresh_again, "key {number}: new is {fresh} before and {fresh_again} after a frame");
     }
     unchanged("filled after a frame", &filter.to_bytes(), &again)?;
-    if subject.kind.can(Verb::Contains) && !subject.kind.errs(ErrorClass::FalseNegative) {
+    if subject.can(Verb::Contains) && !subject.errs(ErrorClass::FalseNegative) {
         let found = crate::subject::found_count(&again, &Keys::new(0..ITEMS))?;
         ensure!(found == ITEMS, "{} keys are lost", ITEMS - found);
     }

@@ -4,7 +4,7 @@ use bouquet::capability::Answer;
 use bouquet::kind::{ErrorClass, Verb};
 use bouquet::{Error, Filter};
 
-use crate::subject::{Because, Keys, Subject, Verdict, found, note, observe};
+use crate::subject::{Because, Keys, Subject, Verdict, found, observe};
 
 laws! {
     inserted_keys_are_contained needs [Contains];
@@ -18,7 +18,7 @@ laws! {
 const ITEMS: u64 = 2_000;
 
 fn all_found(what: &str, filter: &Filter, keys: &Keys) -> Verdict {
-    if filter.kind().errs(ErrorClass::FalseNegative) {
+    if filter.errs(ErrorClass::FalseNegative) {
         return Ok(());
     }
     let missing = keys.numbers.iter().zip(found(filter, keys)?).find(|(_, found)| !found);
@@ -36,7 +36,7 @@ fn inserted_keys_are_contained(subject: &Subject) -> Verdict {
 
 fn keys_stay_contained_beyond_the_planned_load(subject: &Subject) -> Verdict {
     let (more, keys) = (ITEMS * 3 / 2, Keys::new(0..ITEMS * 3 / 2));
-    if !subject.kind.can(Verb::Insert) {
+    if !subject.can(Verb::Insert) {
         return match subject.try_build(&subject.config(ITEMS, 0.01)?, &keys) {
             Ok(filter) => all_found("built with 1.5 times the items", &filter, &keys),
             Err(Error::Full { .. } | Error::Build { .. }) => Ok(()),
@@ -68,10 +68,9 @@ fn keys_are_contained_after_a_frame(subject: &Subject) -> Verdict {
 }
 
 fn errors_that_are_not_declared_do_not_happen(subject: &Subject) -> Verdict {
-    let (kind, of) = (subject.kind, subject.facts().note);
     let members = Keys::new(0..ITEMS);
     let strangers = Keys::absent(20_000);
-    let forbidden = |class: ErrorClass| !kind.errs(class);
+    let forbidden = |class: ErrorClass| !subject.errs(class);
     for seed in 0..5 {
         let filter = subject.seeded(ITEMS, 0.05, 0..ITEMS, seed)?;
         for (&number, seen) in members.numbers.iter().zip(observe(&filter, &members)?) {
@@ -82,7 +81,7 @@ fn errors_that_are_not_declared_do_not_happen(subject: &Subject) -> Verdict {
             }
             let unknown = seen.answer == Some(Answer::Unknown);
             ensure!(!unknown || !forbidden(ErrorClass::Unknown), "{}", why(ErrorClass::Unknown));
-            if let (Some(sets), bouquet::capability::Note::Group(own)) = (&seen.sets, note(of, number)) {
+            if let (Some(sets), bouquet::capability::Note::Group(own)) = (&seen.sets, subject.note(number)) {
                 let extra = sets.iter().any(|&set| set != own);
                 ensure!(!extra || !forbidden(ErrorClass::SpuriousSet), "{}", why(ErrorClass::SpuriousSet));
             }
@@ -96,7 +95,7 @@ fn errors_that_are_not_declared_do_not_happen(subject: &Subject) -> Verdict {
             let placed = seen.sets.as_ref().is_some_and(|sets| !sets.is_empty());
             ensure!(!placed || !forbidden(ErrorClass::SpuriousSet), "{}", why(ErrorClass::SpuriousSet));
             let counted = seen.count.is_some_and(|count| count.count > 0);
-            let declared = kind.errs(ErrorClass::OverCount) || kind.errs(ErrorClass::FalsePositive);
+            let declared = subject.errs(ErrorClass::OverCount) || subject.errs(ErrorClass::FalsePositive);
             ensure!(!counted || declared, "{}", why(ErrorClass::OverCount));
         }
     }
@@ -106,7 +105,7 @@ fn errors_that_are_not_declared_do_not_happen(subject: &Subject) -> Verdict {
 fn verbs_that_a_kind_lacks_are_unsupported(subject: &Subject) -> Verdict {
     let mut filter = subject.filled(100, 0.01, 0..10)?;
     let other = filter.clone();
-    for &verb in Verb::ALL.iter().filter(|&&verb| !subject.kind.can(verb)) {
+    for &verb in Verb::ALL.iter().filter(|&&verb| !subject.can(verb)) {
         let asked = match verb {
             Verb::Contains => filter.contains().map(drop),
             Verb::Insert => filter.insert().map(drop),
@@ -127,7 +126,9 @@ fn verbs_that_a_kind_lacks_are_unsupported(subject: &Subject) -> Verdict {
         };
         let (id, word) = (subject.facts().id, verb.name());
         match asked {
-            Err(Error::Unsupported { kind, verb, .. }) if kind == id && verb == word => {}
+            // Where other settings have the verb, the kind is told with its settings.
+            Err(Error::Unsupported { kind, verb, able })
+                if verb == word && kind.split(' ').next() == Some(id) && able.split(", ").all(|able| able != kind) => {}
             other => return Err(format!("`{word}` is not registered, yet answers {other:?}")),
         }
     }

@@ -51,10 +51,10 @@ fn keyed_frames_need_their_secret(subject: &Subject) -> Verdict {
         let without_rate = Stats { fpr: None, ..open };
         ensure!(seen == open || seen == without_rate, "locked it tells {seen:?}, open {open:?}");
         unchanged("a locked filter", &frame, &locked)?;
-        if subject.kind.can(Verb::Contains) {
+        if subject.can(Verb::Contains) {
             refused("asking a locked filter", locked.contains().map(drop), wants_secret)?;
         }
-        if subject.kind.can(Verb::Insert) {
+        if subject.can(Verb::Insert) {
             refused("inserting into a locked filter", locked.insert().map(drop), wants_secret)?;
         }
     }
@@ -65,7 +65,7 @@ fn keyed_frames_never_contain_their_secret(subject: &Subject) -> Verdict {
     let secret = secret(1)?;
     for config in modes(subject, 0.01)? {
         let filter = subject.build(&config, &Keys::new(0..ITEMS))?;
-        let compressed = if subject.kind.can(Verb::Compress) { filter.to_compressed_bytes() } else { Vec::new() };
+        let compressed = if subject.can(Verb::Compress) { filter.to_compressed_bytes() } else { Vec::new() };
         for frame in [filter.to_bytes(), compressed] {
             for part in secret.expose().windows(6) {
                 ensure!(!frame.windows(6).any(|window| window == part), "six bytes of the secret are in the frame");
@@ -90,7 +90,7 @@ fn keyed_filters_find_their_keys_and_reopen_beyond_the_planned_load(subject: &Su
             // An honest filter is not taken for a forged one.
             let again = Filter::from_bytes_with(&filter.to_bytes(), &with_secret(subject, 1)?)
                 .because(&format!("reopening a keyed filter with {load} of {ITEMS} items"))?;
-            if subject.kind.can(Verb::Contains) && !subject.kind.errs(ErrorClass::FalseNegative) {
+            if subject.can(Verb::Contains) && !subject.errs(ErrorClass::FalseNegative) {
                 let found = found_count(&again, &keys)?;
                 ensure!(found == load, "{} of {load} keys are not found", load - found);
             }
@@ -100,7 +100,7 @@ fn keyed_filters_find_their_keys_and_reopen_beyond_the_planned_load(subject: &Su
 }
 
 fn another_secret_gives_other_false_positives(subject: &Subject) -> Verdict {
-    if !subject.kind.errs(ErrorClass::FalsePositive) {
+    if !subject.errs(ErrorClass::FalsePositive) {
         return Ok(());
     }
     let config = subject.config(ITEMS, 0.1)?;

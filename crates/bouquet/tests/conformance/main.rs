@@ -2,7 +2,8 @@
 //!
 //! No kind is named here. Which laws are checked follows from the verbs that a kind has registered
 //! ([`Kind::can`]) and from the errors that it declares ([`Kind::errs`]); what is not declared must not happen. A new
-//! kind is under test as soon as it is in its family's list.
+//! kind is under test as soon as it is in its family's list. Where a verb needs certain settings ([`Kind::needs`]), every
+//! law is also checked with these.
 //!
 //! | module | asks |
 //! |---|---|
@@ -82,14 +83,20 @@ pub struct Law {
 }
 
 impl Law {
-    fn applies(&self, kind: &Kind) -> bool {
-        self.needs.iter().all(|&verb| kind.can(verb))
+    fn applies(&self, subject: &Subject) -> bool {
+        self.needs.iter().all(|&verb| subject.can(verb))
     }
 
-    /// Why the law does not hold for the kind; `None` when it does or does not concern it.
+    /// Why the law does not hold for the kind, with whatever settings have the verbs; `None` when it does or does not
+    /// concern it.
     fn failure(&self, kind: &'static Kind) -> Option<String> {
-        let verdict = if self.applies(kind) { (self.holds)(&Subject::new(kind)) } else { Ok(()) };
-        verdict.err().map(|why| format!("kind `{}`, {}: {why}", kind.facts().id, self.name))
+        let failure = |subject: &Subject| {
+            let why = (self.holds)(subject).err()?;
+            Some(format!("kind {}, {}: {why}", subject.name(), self.name))
+        };
+        let failures: Vec<_> =
+            Subject::all(kind).iter().filter(|subject| self.applies(subject)).filter_map(failure).collect();
+        (!failures.is_empty()).then(|| failures.join("\n"))
     }
 }
 
@@ -122,4 +129,26 @@ fn every_verb_has_a_law() {
     for &verb in Verb::ALL.iter().filter(|&&verb| verb != Verb::BuildFrom) {
         assert!(suite().any(|law| law.needs.contains(&verb)), "no law needs `{}`", verb.name());
     }
+}
+
+#[test]
+fn every_verb_of_every_kind_is_under_test_with_some_settings() {
+    for kind in registry::kinds() {
+        let subjects = Subject::all(kind);
+        for verb in kind.verbs() {
+            let id = kind.facts().id;
+            assert!(subjects.iter().any(|subject| subject.can(verb)), "`{id}`: no settings have `{}`", verb.name());
+            let usual = subjects[0].can(verb);
+            assert_eq!(usual, kind.needs(verb).next().is_none(), "`{id}`: `{}` needs usual settings", verb.name());
+        }
+    }
+}
+
+#[test]
+#[ignore = "for those who work on one kind: BOUQUET_KIND=ID cargo test -p bouquet --test conformance one_kind -- --ignored"]
+fn laws_of_one_kind() {
+    let id = std::env::var("BOUQUET_KIND").expect("BOUQUET_KIND is the name of a kind");
+    let kind = registry::find(&id).expect("BOUQUET_KIND is the name of a kind");
+    let failures: Vec<_> = suite().filter_map(|law| law.failure(kind)).collect();
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }

@@ -113,7 +113,7 @@ fn works(subject: &Subject, what: &str, config: &Config) -> Verdict {
 }
 
 fn sound(subject: &Subject, what: &str, filter: &Filter, keys: &Keys) -> Verdict {
-    if subject.kind.can(Verb::Contains) && !subject.kind.errs(ErrorClass::FalseNegative) {
+    if subject.can(Verb::Contains) && !subject.errs(ErrorClass::FalseNegative) {
         let (found, all) = (found_count(filter, keys)?, keys.numbers.len() as u64);
         ensure!(found == all, "{what}: {} of {all} keys are not found", all - found);
     }
@@ -219,7 +219,7 @@ fn sizes_beyond_memory_are_refused(subject: &Subject) -> Verdict {
             config = config.set("hashes", "4").because("a usual setting is refused")?;
         }
         // What grows may begin small whatever it is planned for; what is built once is as large as its data set.
-        if subject.kind.can(Verb::BuildFrom) || (name == "items" && subject.kind.can(Verb::Grow)) {
+        if subject.can(Verb::BuildFrom) || (name == "items" && subject.can(Verb::Grow)) {
             subject.empty_or_error(&config).map(drop).or_else(|error| match is_clear(subject, &error) {
                 true => Ok(()),
                 false => Err(format!("`{name}` = {max}: {error:?}")),

@@ -16,7 +16,7 @@ use bouquet::capability::{Answer, Note, NoteType};
 use bouquet::kind::{ErrorClass, Rates, Verb};
 use bouquet::{Error, Filter};
 
-use crate::subject::{GROUPS, Keys, Subject, Verdict, found_count, note, observe};
+use crate::subject::{GROUPS, Keys, Subject, Verdict, found_count, observe};
 
 laws! {
     rates_agree_with_theory_at_one_percent needs [];
@@ -118,7 +118,7 @@ fn expected(filters: &[Filter], load: u64) -> Rates {
 }
 
 fn false_positives(subject: &Subject, fpr: f64, load: u64, filters: &[Filter]) -> Verdict {
-    if !subject.kind.can(Verb::Contains) || !subject.kind.errs(ErrorClass::FalsePositive) {
+    if !subject.can(Verb::Contains) || !subject.errs(ErrorClass::FalsePositive) {
         return Ok(());
     }
     let absent = Keys::absent(QUERIES);
@@ -145,7 +145,8 @@ fn false_positives(subject: &Subject, fpr: f64, load: u64, filters: &[Filter]) -
     }
     if load == ITEMS && subject.has_parameter("fpr") {
         // The rate of many sets is that of each, so an absent key seems to be in any of them more often.
-        let asked = if subject.facts().note == NoteType::Group { 1.0 - (1.0 - fpr).powi(GROUPS as i32) } else { fpr };
+        let many = subject.note_type() == NoteType::Group && subject.has_parameter("sets");
+        let asked = if many { 1.0 - (1.0 - fpr).powi(GROUPS as i32) } else { fpr };
         let sigma = measured.standard_error.max((asked * (1.0 - asked) / total as f64).sqrt());
         let mean = measured.mean;
         ensure!(mean <= asked + 5.0 * sigma, "false positives: measured {mean:.7}, asked for at most {asked:.7}");
@@ -170,23 +171,22 @@ fn shares(
 
 /// The errors about keys that were inserted once.
 fn members(subject: &Subject, load: u64, filters: &[Filter]) -> Verdict {
-    let (kind, keys, rates) = (subject.kind, Keys::new(0..load), expected(filters, load));
+    let (keys, rates) = (Keys::new(0..load), expected(filters, load));
     let queries = load * filters.len() as u64;
-    if kind.can(Verb::Contains) && kind.errs(ErrorClass::FalseNegative) {
+    if subject.can(Verb::Contains) && subject.errs(ErrorClass::FalseNegative) {
         let missed = shares(filters, &keys, |_, seen| u64::from(seen.contains == Some(false)))?;
         missed.agrees("false negatives", rates.false_negative, queries)?;
     }
-    if kind.can(Verb::Count) && kind.errs(ErrorClass::OverCount) {
+    if subject.can(Verb::Count) && subject.errs(ErrorClass::OverCount) {
         let over = shares(filters, &keys, |_, seen| u64::from(seen.count.is_some_and(|count| count.count > 1)))?;
         over.agrees("over-counts", rates.over_count, queries)?;
     }
-    if kind.can(Verb::Get) && kind.errs(ErrorClass::Unknown) {
+    if subject.can(Verb::Get) && subject.errs(ErrorClass::Unknown) {
         let unknown = shares(filters, &keys, |_, seen| u64::from(seen.answer == Some(Answer::Unknown)))?;
         unknown.agrees("unknown values", rates.unknown, queries)?;
     }
-    if kind.can(Verb::Classify) && !kind.errs(ErrorClass::FalseNegative) {
-        let of = subject.facts().note;
-        let missed = |number, seen: &crate::subject::Observed| match (note(of, number), &seen.sets) {
+    if subject.can(Verb::Classify) && !subject.errs(ErrorClass::FalseNegative) {
+        let missed = |number, seen: &crate::subject::Observed| match (subject.note(number), &seen.sets) {
             (Note::Group(own), Some(sets)) => u64::from(!sets.contains(&own)),
             _ => 0,
         };
@@ -198,13 +198,13 @@ fn members(subject: &Subject, load: u64, filters: &[Filter]) -> Verdict {
 
 /// The errors about keys that were never inserted.
 fn strangers(subject: &Subject, load: u64, filters: &[Filter]) -> Verdict {
-    let (kind, keys, rates) = (subject.kind, Keys::absent(FEWER_QUERIES), expected(filters, load));
+    let (keys, rates) = (Keys::absent(FEWER_QUERIES), expected(filters, load));
     let queries = FEWER_QUERIES * filters.len() as u64;
-    if kind.can(Verb::Get) && kind.errs(ErrorClass::SpuriousValue) {
+    if subject.can(Verb::Get) && subject.errs(ErrorClass::SpuriousValue) {
         let valued = shares(filters, &keys, |_, seen| u64::from(matches!(seen.answer, Some(Answer::Value(_)))))?;
         valued.agrees("values for absent keys", rates.spurious_value, queries)?;
     }
-    if kind.can(Verb::Classify) && kind.errs(ErrorClass::SpuriousSet) {
+    if subject.can(Verb::Classify) && subject.errs(ErrorClass::SpuriousSet) {
         let placed = shares(filters, &keys, |_, seen| seen.sets.as_ref().map_or(0, |sets| sets.len() as u64))?;
         placed.agrees("extra sets per absent key", rates.spurious_sets, queries)?;
     }

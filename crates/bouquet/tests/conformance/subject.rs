@@ -1,10 +1,11 @@
 //! A kind under test: how filters of it are made, filled and asked, whatever its verbs.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use bouquet::capability::{Answer, Dataset, Item, Multiplicity, Note, NoteType, Value};
 use bouquet::hash::Hashing;
-use bouquet::kind::{Config, Facts, Kind, Setting, Verb};
+use bouquet::kind::{Config, ErrorClass, Facts, Kind, ParameterType, Setting, Verb};
 use bouquet::{Error, Filter, OpenOptions};
 
 /// What a law says of a kind: nothing, or why it does not hold.
@@ -65,34 +66,117 @@ impl Keys {
 }
 
 /// The note of a key, a function of its number.
-pub fn note(of: NoteType, number: u64) -> Note<'static> {
+fn note_of(of: NoteType, sets: u64, number: u64) -> Note<'static> {
     match of {
         NoteType::None => Note::None,
         NoteType::Integer => Note::Integer(number % VALUES),
         NoteType::Bytes => Note::Bytes(&BYTES[(number % VALUES) as usize]),
-        NoteType::Group => Note::Group(number % GROUPS),
+        NoteType::Group => Note::Group(number % sets),
         NoteType::Weight => Note::Weight(1.0),
         other => panic!("the suite has no notes of type {other:?} yet"),
     }
 }
 
-/// The value that a key's note gives it, where it has one.
-pub fn value(of: NoteType, number: u64) -> Option<Value> {
-    match note(of, number) {
-        Note::Integer(value) => Some(Value::Integer(value)),
-        Note::Bytes(value) => Some(Value::Bytes(value.to_vec())),
-        _ => None,
-    }
-}
-
-/// A kind under test.
+/// A kind under test, with certain settings.
 pub struct Subject {
     pub kind: &'static Kind,
+    /// Those that differ from the usual ones.
+    settings: Vec<(&'static str, &'static str)>,
+    /// An empty filter of them, where there are some: it knows which errors they allow.
+    sample: Option<Filter>,
+    sets: OnceCell<u64>,
 }
 
 impl Subject {
+    /// The kind with its usual settings.
     pub fn new(kind: &'static Kind) -> Self {
-        Subject { kind }
+        Subject { kind, settings: Vec::new(), sample: None, sets: OnceCell::new() }
+    }
+
+    /// The kind with its usual settings and, where verbs need others, with every combination of the parameters that
+    /// verbs depend on, as far as it can be had.
+    pub fn all(kind: &'static Kind) -> Vec<Self> {
+        let mut subjects = vec![Subject::new(kind)];
+        let depends =
+            |name: &str| Verb::ALL.iter().flat_map(|&verb| kind.needs(verb)).any(|need| need.parameter == name);
+        for parameter in kind.facts().parameters.iter().filter(|parameter| depends(parameter.name)) {
+            let ParameterType::Choice { options } = parameter.of else { continue };
+            let with =
+                |(settings, word): (&Vec<_>, &'static str)| [settings.as_slice(), &[(parameter.name, word)]].concat();
+            // The first word is the usual one.
+            let others = subjects.iter().flat_map(|subject| options[1..].iter().map(|word| (&subject.settings, *word)));
+            let others: Vec<_> = others.map(with).filter_map(|settings| Subject::of(kind, settings)).collect();
+            subjects.extend(others);
+        }
+        subjects
+    }
+
+    /// The kind with these settings; `None` when they cannot be had.
+    fn of(kind: &'static Kind, settings: Vec<(&'static str, &'static str)>) -> Option<Self> {
+        let subject = Subject { kind, settings, sample: None, sets: OnceCell::new() };
+        let sample = subject.empty(&subject.config(100, 0.01).ok()?).ok()?;
+        Some(Subject { sample: Some(sample), ..subject })
+    }
+
+    pub fn is_usual(&self) -> bool {
+        self.settings.is_empty()
+    }
+
+    /// The kind, and its settings where they are not the usual ones.
+    pub fn name(&self) -> String {
+        let settings: Vec<_> = self.settings.iter().map(|(name, word)| format!(" {name}={word}")).collect();
+        format!("`{}`{}", self.facts().id, settings.concat())
+    }
+
+    /// The settings alone, without a size.
+    fn bare_config(&self) -> Config {
+        let set = |config: Config, (name, word): &(&str, &str)| config.set(name, word).expect("a word of the schema");
+        self.settings.iter().fold(Config::new(self.facts()), set)
+    }
+
+    /// Whether filters of this kind and these settings have the verb.
+    pub fn can(&self, verb: Verb) -> bool {
+        self.kind.can_with(verb, &self.bare_config())
+    }
+
+    /// Whether filters of this kind and these settings declare this sort of error.
+    pub fn errs(&self, class: ErrorClass) -> bool {
+        self.sample.as_ref().map_or_else(|| self.kind.errs(class), |sample| sample.errs(class))
+    }
+
+    /// What keys carry.
+    pub fn note_type(&self) -> NoteType {
+        self.kind.note(&self.bare_config())
+    }
+
+    /// The number of sets that keys are put into, where they belong to sets.
+    pub fn sets(&self) -> u64 {
+        *self.sets.get_or_init(|| self.config(100, 0.01).map_or(GROUPS, |config| self.sets_of(&config)))
+    }
+
+    /// A kind that does not let itself be told the number of sets has as many as it takes keys for.
+    fn sets_of(&self, config: &Config) -> u64 {
+        if self.has_parameter("sets") || !self.can(Verb::Insert) {
+            return GROUPS;
+        }
+        let Ok(mut filter) = Filter::new_of_kind(self.kind, config) else { return GROUPS };
+        let mut takes = |set| filter.insert()?.insert(Item::new(b"a key", Note::Group(set)));
+        (0..GROUPS).take_while(|&set| takes(set).is_ok()).count().max(1) as u64
+    }
+
+    /// The note of a key, a function of its number.
+    pub fn note(&self, number: u64) -> Note<'static> {
+        let of = self.note_type();
+        note_of(of, if of == NoteType::Group { self.sets() } else { 1 }, number)
+    }
+
+    /// The value that a key's note gives it, where it has one.
+    pub fn value(&self, number: u64) -> Option<Value> {
+        match self.note(number) {
+            Note::Integer(value) => Some(Value::Integer(value)),
+            Note::Bytes(value) => Some(Value::Bytes(value.to_vec())),
+            _ => None,
+        }
     }
 
     pub fn facts(&self) -> &'static Facts {
@@ -106,7 +190,7 @@ impl Subject {
     /// Settings for so many items and this rate, as far as the kind has such parameters. A kind without a number of
     /// items gets a size at which others would hold them well.
     pub fn config(&self, items: u64, fpr: f64) -> Result<Config, String> {
-        let mut config = Config::new(self.facts());
+        let mut config = self.bare_config();
         let mut put = |name: &str, setting| -> Verdict {
             if self.has_parameter(name) {
                 config = config.clone().with(name, setting).because("a usual setting is refused")?;
@@ -118,14 +202,17 @@ impl Subject {
         if !self.has_parameter("items") {
             put("bits", Setting::Count(items * 16))?;
         }
-        if self.facts().note == NoteType::Group {
+        if self.note_type() == NoteType::Group {
             put("sets", Setting::Count(GROUPS))?;
         }
         Ok(config)
     }
 
-    pub fn items<'a>(&self, keys: &'a Keys) -> Vec<Item<'a>> {
-        let notes = keys.numbers.iter().map(|&number| note(self.facts().note, number));
+    /// The keys with the notes that filters of these settings take.
+    pub fn items<'a>(&self, config: &Config, keys: &'a Keys) -> Vec<Item<'a>> {
+        let of = self.kind.note(config);
+        let sets = if of == NoteType::Group { self.sets_of(config) } else { 1 };
+        let notes = keys.numbers.iter().map(|&number| note_of(of, sets, number));
         keys.bytes.iter().zip(notes).map(|(key, note)| Item::new(key, note)).collect()
     }
 
@@ -134,7 +221,7 @@ impl Subject {
     }
 
     pub fn try_build(&self, config: &Config, keys: &Keys) -> bouquet::Result<Filter> {
-        Filter::build_of_kind(self.kind, config, &Dataset { items: &self.items(keys), absent: &[] })
+        Filter::build_of_kind(self.kind, config, &Dataset { items: &self.items(config, keys), absent: &[] })
     }
 
     pub fn build(&self, config: &Config, keys: &Keys) -> Result<Filter, String> {
@@ -153,12 +240,12 @@ impl Subject {
 
     /// Inserts one key with its note.
     pub fn insert(&self, filter: &mut Filter, number: u64) -> bouquet::Result<bool> {
-        filter.insert()?.insert(Item::new(&number.to_le_bytes(), note(self.facts().note, number)))
+        filter.insert()?.insert(Item::new(&number.to_le_bytes(), self.note(number)))
     }
 
     /// Removes one key with its note.
     pub fn remove(&self, filter: &mut Filter, number: u64) -> bouquet::Result<()> {
-        filter.remove()?.remove(Item::new(&number.to_le_bytes(), note(self.facts().note, number)))
+        filter.remove()?.remove(Item::new(&number.to_le_bytes(), self.note(number)))
     }
 
     /// How frames of the kind are opened, whether it is registered or not.
@@ -172,7 +259,19 @@ impl Subject {
 
     /// Whether two insertions of a key are more than one: then a filter is a multiset.
     pub fn is_multiset(&self) -> bool {
-        [Verb::Count, Verb::Remove, Verb::List].iter().any(|&verb| self.kind.can(verb))
+        [Verb::Count, Verb::Remove, Verb::List].iter().any(|&verb| self.can(verb))
+    }
+
+    /// Whether a key that is put into its set again is noticed: then that changes nothing, and one removal undoes it.
+    pub fn is_set_of_pairs(&self) -> Result<bool, String> {
+        if self.note_type() != NoteType::Group || !self.can(Verb::Insert) {
+            return Ok(false);
+        }
+        let mut filter = self.empty(&self.config(1_000, 0.01)?)?;
+        for _ in 0..2 {
+            self.insert(&mut filter, 1).because("inserting")?;
+        }
+        Ok(filter.stats().items == 1)
     }
 }
 
@@ -197,11 +296,10 @@ impl Observed {
 
 /// Asks everything about these keys.
 pub fn observe(filter: &Filter, keys: &Keys) -> Result<Vec<Observed>, String> {
-    let kind = filter.kind();
-    let answers = if kind.can(Verb::Contains) { Some(found(filter, keys)?) } else { None };
-    let count = kind.can(Verb::Count).then(|| filter.count()).transpose().because("count")?;
-    let get = kind.can(Verb::Get).then(|| filter.get()).transpose().because("get")?;
-    let classify = kind.can(Verb::Classify).then(|| filter.classify()).transpose().because("classify")?;
+    let answers = if filter.can(Verb::Contains) { Some(found(filter, keys)?) } else { None };
+    let count = filter.can(Verb::Count).then(|| filter.count()).transpose().because("count")?;
+    let get = filter.can(Verb::Get).then(|| filter.get()).transpose().because("get")?;
+    let classify = filter.can(Verb::Classify).then(|| filter.classify()).transpose().because("classify")?;
     let about = |(i, key): (usize, &[u8])| Observed {
         contains: answers.as_ref().map(|answers| answers[i]),
         count: count.map(|count| count.count(key)),

@@ -3,7 +3,7 @@
 use bouquet::capability::{Answer, Note};
 use bouquet::kind::{ErrorClass, Setting, Verb};
 
-use crate::subject::{Because, Keys, Subject, Verdict, note, observe, probe, value};
+use crate::subject::{Because, Keys, Subject, Verdict, observe, probe};
 
 laws! {
     members_have_their_own_value needs [Get];
@@ -18,14 +18,14 @@ laws! {
 const ITEMS: u64 = 1_000;
 
 fn members_have_their_own_value(subject: &Subject) -> Verdict {
-    let may_be_unknown = subject.kind.errs(ErrorClass::Unknown);
-    let may_be_lost = subject.kind.errs(ErrorClass::FalseNegative);
+    let may_be_unknown = subject.errs(ErrorClass::Unknown);
+    let may_be_lost = subject.errs(ErrorClass::FalseNegative);
     for load in [ITEMS / 2, ITEMS, ITEMS * 3 / 2] {
         let filter = subject.filled(ITEMS.max(load), 0.01, 0..load)?;
         let get = filter.get().because("get")?;
         let mut told = 0;
         for number in 0..load {
-            let own = value(subject.facts().note, number);
+            let own = subject.value(number);
             match get.get(&number.to_le_bytes()) {
                 Answer::Value(answer) if Some(&answer) == own.as_ref() => told += 1,
                 Answer::Unknown if may_be_unknown => {}
@@ -49,14 +49,14 @@ fn values_and_membership_agree(subject: &Subject) -> Verdict {
 }
 
 fn members_are_in_their_own_set(subject: &Subject) -> Verdict {
-    if subject.kind.errs(ErrorClass::FalseNegative) {
+    if subject.errs(ErrorClass::FalseNegative) {
         return Ok(());
     }
     let filter = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
     let classify = filter.classify().because("classify")?;
     for number in 0..ITEMS {
         let sets = classify.classify(&number.to_le_bytes());
-        match note(subject.facts().note, number) {
+        match subject.note(number) {
             Note::Group(own) => ensure!(sets.contains(&own), "key {number} is in set {own}, classified {sets:?}"),
             _ => ensure!(!sets.is_empty(), "key {number} is in no set"),
         }
@@ -87,12 +87,12 @@ fn listed_entries_are_those_that_were_inserted(subject: &Subject) -> Verdict {
             for entry in &listing.entries {
                 let number = <[u8; 8]>::try_from(entry.key.as_slice()).map(u64::from_le_bytes).unwrap_or(u64::MAX);
                 ensure!(number < load, "{:?} was never inserted", entry);
-                let own = value(subject.facts().note, number);
+                let own = subject.value(number);
                 ensure!(
                     entry.value.is_none() || entry.value == own,
                     "key {number} with {own:?} is listed as {entry:?}"
                 );
-                ensure!(entry.value.is_some() || !subject.kind.can(Verb::Get), "key {number} is listed without value");
+                ensure!(entry.value.is_some() || !subject.can(Verb::Get), "key {number} is listed without value");
                 ensure!(entry.count == 1, "key {number}, inserted once, is listed as {entry:?}");
                 keys.push(number);
             }
@@ -104,7 +104,7 @@ fn listed_entries_are_those_that_were_inserted(subject: &Subject) -> Verdict {
                 ensure!(listed as u64 == load, "a complete listing has {listed} of {load} entries");
                 complete += 1;
             } else {
-                let declared = subject.kind.errs(ErrorClass::Unknown);
+                let declared = subject.errs(ErrorClass::Unknown);
                 ensure!(declared, "seed {seed}: {} cells of {load} entries stay undecoded", listing.undecoded);
             }
         }
@@ -115,7 +115,7 @@ fn listed_entries_are_those_that_were_inserted(subject: &Subject) -> Verdict {
     let listing = subject.empty(&subject.config(ITEMS, 0.01)?)?.list().because("list")?.list();
     ensure!(listing.entries.is_empty() && listing.undecoded == 0, "an empty filter lists {listing:?}");
     // What is listed after removing is what is left.
-    if subject.kind.can(Verb::Remove) && subject.kind.can(Verb::Insert) {
+    if subject.can(Verb::Remove) && subject.can(Verb::Insert) {
         let mut filter = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
         for number in ITEMS / 4..ITEMS {
             subject.remove(&mut filter, number).because("removing a present key")?;
@@ -160,7 +160,7 @@ fn named_keys_are_the_most_frequent(subject: &Subject) -> Verdict {
                 return Err(format!("{frequent:?} was never inserted"));
             };
             let enough = frequent.count.count >= truth || frequent.count.at_least;
-            ensure!(enough || subject.kind.errs(ErrorClass::UnderCount), "{frequent:?} came {truth} times");
+            ensure!(enough || subject.errs(ErrorClass::UnderCount), "{frequent:?} came {truth} times");
             numbers.push(number);
         }
         ensure!(top.windows(2).all(|pair| pair[0].count.count >= pair[1].count.count), "not the most frequent first");

@@ -125,9 +125,8 @@ impl Contest {
     /// One filter of one kind: filled, asked and emptied.
     fn turn(&self, kind: &'static Kind, config: &Config, tally: &mut Tally) -> Result<()> {
         let (present, absent) = self.keys.split_at(self.keys.len() / 2);
-        let facts = kind.facts();
-        let sets = config.count("sets").unwrap_or(1).max(1);
-        let note = |number: u64| match facts.note {
+        let (of, sets) = (kind.note(config), config.count("sets").unwrap_or(1).max(1));
+        let note = |number: u64| match of {
             NoteType::Integer => Note::Integer(number % 2),
             NoteType::Bytes => Note::Bytes(&[7; 8]),
             NoteType::Group => Note::Group(number % sets),
@@ -163,11 +162,11 @@ impl Contest {
             tally.false_positives += u64::from(pair[1]);
         }
         tally.asked += present.len() as u64;
-        if kind.can(Verb::Count) {
+        if filter.can(Verb::Count) {
             let count = filter.count()?;
             tally.wrong_counts += present.iter().filter(|key| count.count(key.as_slice()).count != 1).count() as u64;
         }
-        if kind.can(Verb::Remove) {
+        if filter.can(Verb::Remove) {
             let remove = filter.remove()?;
             let start = Instant::now();
             for item in &items {
@@ -229,13 +228,12 @@ fn configured(kind: &'static Kind, items: &str, fpr: &str, set: &[(&str, &str)])
 
 /// Which of the keys seem present, by whichever verb tells.
 fn ask(filter: &Filter, keys: &[&[u8]], answers: &mut [bool]) -> Result<()> {
-    let kind = filter.kind();
-    if kind.can(Verb::Contains) {
+    if filter.can(Verb::Contains) {
         filter.contains()?.contains_batch(keys, answers);
-    } else if kind.can(Verb::Count) {
+    } else if filter.can(Verb::Count) {
         let count = filter.count()?;
         keys.iter().zip(answers).for_each(|(key, answer)| *answer = count.count(key).count > 0);
-    } else if kind.can(Verb::Get) {
+    } else if filter.can(Verb::Get) {
         let get = filter.get()?;
         keys.iter().zip(answers).for_each(|(key, answer)| *answer = get.get(key) != Answer::Absent);
     } else {

@@ -1,5 +1,13 @@
+use std::collections::HashMap;
+
 use super::*;
+use crate::Filter;
+use crate::capability::{Item, Note};
+use crate::error::Error;
+use crate::hash::Hashing;
 use crate::hash::SplitMix;
+use crate::kind::{ErrorClass, Structure, Verb};
+use crate::theory::{shifting, spread};
 
 fn filter(settings: &[(&str, &str)], seed: u64) -> Shifting {
     let config =
@@ -229,4 +237,63 @@ fn verbs_of_another_form_are_refused() {
     unsupported(counts.classes("rose").map(drop));
     unsupported(counts.remove_from("rose", 0));
     assert!(matches!(Shifting::association(10, 0.1).unwrap().insert_into("rose", 7), Err(Error::Item { .. })));
+}
+
+/// A filter as front ends hold it, after a frame.
+fn reopened(filter: &Filter) -> Filter {
+    Filter::from_bytes(&filter.to_bytes()).unwrap()
+}
+
+fn dynamic(settings: &[(&str, &str)]) -> Filter {
+    Filter::from_structure(filter(settings, 7)).unwrap()
+}
+
+#[test]
+fn every_form_is_reached_through_the_handle_and_a_frame_loses_no_verb() {
+    let counters = ("cells", "counters");
+    let bare = |key: &'static [u8]| Item::from(key);
+    let mut set = dynamic(&[("items", "100"), counters]);
+    set.insert().unwrap().insert(bare(b"rose")).unwrap();
+    set = reopened(&set);
+    set.remove().unwrap().remove(bare(b"rose")).unwrap();
+    assert!(!set.contains().unwrap().contains(b"rose"));
+
+    let mut sets = dynamic(&[("items", "100"), ("form", "association"), ("fpr", "1e-6"), counters]);
+    let of = |set| Item::new(b"rose", Note::Group(set));
+    assert_eq!(sets.insert().unwrap().insert_batch(&[of(0), of(1), of(0)]).unwrap(), 2);
+    sets = reopened(&sets);
+    assert_eq!(sets.classify().unwrap().classify(b"rose"), [0, 1]);
+    sets.remove().unwrap().remove(of(0)).unwrap();
+    sets = reopened(&sets);
+    assert_eq!(sets.classify().unwrap().classify(b"rose"), [1]);
+    assert!(matches!(sets.remove().unwrap().remove(of(0)), Err(Error::NotPresent)));
+    for wrong in [bare(b"rose"), Item::new(b"rose", Note::Integer(1))] {
+        assert!(matches!(sets.insert().unwrap().insert(wrong), Err(Error::Item { .. })));
+        assert!(matches!(sets.remove().unwrap().remove(wrong), Err(Error::Item { .. })));
+    }
+
+    let mut counts = dynamic(&[("items", "100"), ("form", "multiplicity"), ("fpr", "1e-6"), counters]);
+    counts.insert().unwrap().insert_batch(&[bare(b"rose"); 3]).unwrap();
+    counts = reopened(&counts);
+    counts.remove().unwrap().remove(bare(b"rose")).unwrap();
+    assert_eq!(counts.count().unwrap().count(b"rose").count, 2);
+    assert!(counts.insert().unwrap().insert(of(1)).is_err(), "there are no sets");
+}
+
+#[test]
+fn a_verb_without_its_setting_is_refused_with_the_setting() {
+    let refused = |result: Result<()>, with: &str, verb_needs: &str| {
+        let Err(Error::Unsupported { kind, able, .. }) = result else { panic!("{result:?}") };
+        assert_eq!(kind, format!("shifting with {with}"));
+        assert!(able.starts_with(&format!("shifting with {verb_needs}, ")), "{able}");
+    };
+    for form in ["membership", "association", "multiplicity"] {
+        let mut bits = dynamic(&[("items", "100"), ("form", form)]);
+        refused(bits.remove().map(drop), "cells=bits", "cells=counters");
+        assert!(!bits.can(Verb::Remove) && bits.can(Verb::Insert));
+        assert_eq!(bits.can(Verb::Classify), form == "association");
+        if form != "association" {
+            refused(bits.classify().map(drop), &format!("form={form}"), "form=association");
+        }
+    }
 }

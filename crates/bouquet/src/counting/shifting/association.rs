@@ -1,0 +1,181 @@
+//! The association form: in which of two sets a key is.
+
+use super::{Form, Shifting};
+use crate::error::{Error, Result};
+use crate::hash::Digest;
+use crate::key::Key;
+
+/// Which classes of the association form a key may be in: one of them for certain when it is in either set.
+///
+/// ```
+/// use bouquet::counting::shifting::{Classes, Shifting};
+/// let mut filter = Shifting::association(1_000, 0.001)?;
+/// filter.insert_into("rose", 1)?;
+/// assert_eq!(filter.classes("rose")?, Classes { first: false, both: false, second: true });
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Classes {
+    /// In the first set only.
+    pub first: bool,
+    /// In both sets.
+    pub both: bool,
+    /// In the second set only.
+    pub second: bool,
+}
+
+impl Classes {
+    /// Whether there is exactly one candidate, so that the answer is certain for a key of the union.
+    ///
+    /// ```
+    /// use bouquet::counting::shifting::Classes;
+    /// assert!(Classes { first: true, both: false, second: false }.is_clear());
+    /// assert!(!Classes { first: true, both: true, second: false }.is_clear());
+    /// ```
+    #[must_use]
+    pub fn is_clear(self) -> bool {
+        [self.first, self.both, self.second].into_iter().filter(|&candidate| candidate).count() == 1
+    }
+
+    /// The numbers of the sets that may hold the key, ascending.
+    ///
+    /// ```
+    /// use bouquet::counting::shifting::Classes;
+    /// assert_eq!(Classes { first: false, both: true, second: false }.sets(), [0, 1]);
+    /// assert_eq!(Classes { first: false, both: false, second: true }.sets(), [1]);
+    /// ```
+    #[must_use]
+    pub fn sets(self) -> Vec<u64> {
+        let may_hold = [self.first || self.both, self.second || self.both];
+        (0..).zip(may_hold).filter_map(|(set, holds)| holds.then_some(set)).collect()
+    }
+}
+
+impl Shifting {
+    /// Inserts a key into the set 0 or 1 of the association form and says whether it was certainly not in that set.
+    ///
+    /// ```
+    /// use bouquet::counting::shifting::Shifting;
+    /// let mut filter = Shifting::association(1_000, 0.001)?;
+    /// assert!(filter.insert_into("rose", 0)? && filter.insert_into("rose", 1)?);
+    /// assert_eq!(filter.classify("rose")?, [0, 1]);
+    /// assert!(filter.insert_into("rose", 2).is_err(), "there are two sets");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn insert_into<K: Key + ?Sized>(&mut self, key: &K, set: u64) -> Result<bool> {
+        self.need_form(Form::Association, "insert into a set")?;
+        let digest = self.array.digest(key);
+        key.with_bytes(|key| self.join(key, digest, set))
+    }
+
+    /// Takes a key out of a set of the association form. Needs counters.
+    ///
+    /// ```
+    /// use bouquet::{counting::shifting::{KIND, Shifting}, kind::Config};
+    /// let config = Config::new(KIND.facts()).set("items", "1000")?.set("form", "association")?;
+    /// let mut filter = Shifting::from_config(&config.set("cells", "counters")?)?;
+    /// filter.insert_into("rose", 0)?;
+    /// filter.insert_into("rose", 1)?;
+    /// filter.remove_from("rose", 0)?;
+    /// assert_eq!(filter.classify("rose")?, [1]);
+    /// assert!(filter.remove_from("rose", 0).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn remove_from<K: Key + ?Sized>(&mut self, key: &K, set: u64) -> Result<()> {
+        self.need_form(Form::Association, "remove from a set")?;
+        let digest = self.array.digest(key);
+        let Some(table) = &self.table else { return Err(self.wrong_form("remove", "cells=counters")) };
+        let old = key.with_bytes(|key| table.get(key).copied().unwrap_or(0));
+        if set > 1 || old >> set & 1 == 0 {
+            return Err(Error::NotPresent);
+        }
+        key.with_bytes(|key| self.move_to(key, digest, old, old & !(1 << set)));
+        self.items = self.items.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Which classes a key of the association form may be in.
+    ///
+    /// ```
+    /// use bouquet::counting::shifting::Shifting;
+    /// let mut filter = Shifting::association(1_000, 0.001)?;
+    /// filter.insert_into("rose", 0)?;
+    /// assert!(filter.classes("rose")?.is_clear());
+    /// assert!(Shifting::with_rate(1_000, 0.001)?.classes("rose").is_err(), "of another form");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn classes<K: Key + ?Sized>(&self, key: &K) -> Result<Classes> {
+        self.need_form(Form::Association, "classify")?;
+        Ok(self.classes_of(self.array.digest(key)))
+    }
+
+    /// The numbers of the sets of the association form that may hold the key: its own are always among them.
+    ///
+    /// ```
+    /// use bouquet::counting::shifting::Shifting;
+    /// let mut filter = Shifting::association(1_000, 0.001)?;
+    /// filter.insert_into("rose", 1)?;
+    /// assert_eq!((filter.classify("rose")?, filter.classify("lily")?), (vec![1], vec![]));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn classify<K: Key + ?Sized>(&self, key: &K) -> Result<Vec<u64>> {
+        Ok(self.classes(key)?.sets())
+    }
+
+    /// The index of a class in the offsets of a key, by the sets as bits.
+    pub(super) fn class(sets: u64) -> usize {
+        match sets {
+            1 => 0,
+            3 => 1,
+            _ => 2,
+        }
+    }
+
+    pub(super) fn classes_of(&self, digest: Digest) -> Classes {
+        let offsets = self.shape.offsets(digest);
+        let mask = offsets.iter().fold(0, |mask, offset| mask | 1u64 << offset);
+        let found = self.candidates(digest, mask, false);
+        let [first, both, second] = offsets.map(|offset| found >> offset & 1 == 1);
+        Classes { first, both, second }
+    }
+
+    pub(super) fn join(&mut self, key: &[u8], digest: Digest, set: u64) -> Result<bool> {
+        if set > 1 {
+            return Err(Error::Item { expected: "set 0 or 1".into(), found: format!("set {set}") });
+        }
+        let offsets = self.shape.offsets(digest);
+        if let Some(table) = &self.table {
+            let old = table.get(key).copied().unwrap_or(0);
+            let new = old | 1 << set;
+            if old == new {
+                return Ok(false);
+            }
+            let seemed = self.classes_of(digest).sets().contains(&set);
+            self.move_to(key, digest, old, new);
+            self.count_insertion();
+            return Ok(!seemed);
+        }
+        let before = self.classes_of(digest);
+        let elsewhere = before.both || if set == 0 { before.second } else { before.first };
+        self.put(digest, offsets[Self::class(1 << set)]);
+        self.count_insertion();
+        if elsewhere {
+            // It may be in the other set, where its bits cannot be taken away.
+            self.put(digest, offsets[1]);
+            self.inserted = self.inserted.saturating_add(1);
+        }
+        Ok(!before.sets().contains(&set))
+    }
+
+    /// Changes the sets of a key from `old` to `new` in the bits and in the table.
+    pub(super) fn move_to(&mut self, key: &[u8], digest: Digest, old: u64, new: u64) {
+        let offsets = self.shape.offsets(digest);
+        if old != 0 {
+            self.take(digest, offsets[Self::class(old)]);
+        }
+        if new != 0 {
+            self.put(digest, offsets[Self::class(new)]);
+        }
+        self.remember(key, new);
+    }
+}
