@@ -84,11 +84,12 @@ enum Axis {
 impl Compare {
     /// Runs the command.
     pub fn run(self) -> Outcome {
-        let kinds = self.kinds()?;
+        let verbs = self.can.iter().map(|word| verb_named(word)).collect::<Result<Vec<Verb>, _>>()?;
+        let kinds = self.kinds(&verbs)?;
         if kinds.is_empty() {
             return Ok(Found::Nothing);
         }
-        let contest = Contest::new(&kinds, &self.items, &self.fpr, &self.set)?;
+        let contest = Contest::new(&kinds, &verbs, &self.items, &self.fpr, &self.set)?;
         let (measured, refused) = contest.run(self.rounds)?;
         match self.format {
             Format::Table => print(&table(&measured, &refused))?,
@@ -103,8 +104,7 @@ impl Compare {
     }
 
     /// The kinds that were asked for, in the order of the registry.
-    fn kinds(&self) -> Result<Vec<&'static Kind>, Failure> {
-        let verbs = self.can.iter().map(|word| verb_named(word)).collect::<Result<Vec<Verb>, _>>()?;
+    fn kinds(&self, verbs: &[Verb]) -> Result<Vec<&'static Kind>, Failure> {
         let named = self.kind.iter().map(|name| kind_named(name.trim())).collect::<Result<Vec<_>, _>>()?;
         let asked = |kind: &&Kind| {
             let named = named.is_empty() || named.iter().any(|other| other.facts().id == kind.facts().id);

@@ -350,6 +350,13 @@ fn compare_takes_verbs_and_kinds_and_draws() {
     }
     let others: Vec<_> = names_that_can("").into_iter().filter(|id| !names_that_can("remove").contains(id)).collect();
     assert!(text.contains("remove") && !text.lines().any(|line| others.iter().any(|id| line.starts_with(id.as_str()))));
+    // Who is asked for by a verb has the settings that it needs.
+    let rows = place.run(&["compare", "--can", "remove", "--items", "1e3", "--rounds", "1", "--format", "csv"]).found();
+    let header = fields(&rows.lines()[0]);
+    let column = |name: &str| header.iter().position(|other| other == name).unwrap();
+    for row in rows.lines()[1..].iter().map(|line| fields(line)) {
+        assert!(row[column("contains_ns")].is_empty() || !row[column("remove_ns")].is_empty(), "{row:?}");
+    }
     let drawing = String::from_utf8(place.read("plot.svg")).unwrap();
     assert!(drawing.starts_with("<svg") && drawing.contains("bits per key"));
     assert!(drawing.contains(removable[0]["kind"].as_str().unwrap()));

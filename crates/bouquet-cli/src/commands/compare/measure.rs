@@ -57,8 +57,15 @@ struct Tally {
 }
 
 impl Contest {
-    /// Settings for every kind that can have them, and keys. Fails when the number of keys or the rate makes no sense to any.
-    pub fn new(kinds: &[&'static Kind], items: &str, fpr: &str, set: &[String]) -> std::result::Result<Self, Failure> {
+    /// Settings for every kind that can have them, with what it needs for the verbs, and keys. Fails when the number of keys or
+    /// the rate makes no sense to any.
+    pub fn new(
+        kinds: &[&'static Kind],
+        verbs: &[Verb],
+        items: &str,
+        fpr: &str,
+        set: &[String],
+    ) -> std::result::Result<Self, Failure> {
         let pairs = set.iter().map(|pair| {
             let (name, value) = pair
                 .split_once('=')
@@ -75,7 +82,7 @@ impl Contest {
         };
         let (mut entrants, mut refused) = (Vec::new(), Vec::new());
         for &kind in kinds {
-            match configured(kind, items, fpr, &pairs) {
+            match configured(kind, verbs, items, fpr, &pairs) {
                 Ok(config) => entrants.push((kind, config)),
                 Err(error) => refused.push((kind.facts().id, error.to_string())),
             }
@@ -211,9 +218,12 @@ impl Contest {
     }
 }
 
-/// The settings of a kind for so many keys at this rate.
-fn configured(kind: &'static Kind, items: &str, fpr: &str, set: &[(&str, &str)]) -> Result<Config> {
+/// The settings of a kind that has these verbs, for so many keys at this rate.
+fn configured(kind: &'static Kind, verbs: &[Verb], items: &str, fpr: &str, set: &[(&str, &str)]) -> Result<Config> {
     let mut config = Config::new(kind.facts()).set("items", items)?.set("fpr", fpr)?;
+    for need in verbs.iter().flat_map(|verb| kind.needs(*verb)) {
+        config = config.set(need.parameter, need.word)?;
+    }
     for (name, value) in set.iter().filter(|(name, _)| has_parameter(kind, name)) {
         config = config.set(name, value)?;
     }
