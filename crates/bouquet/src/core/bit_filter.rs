@@ -396,7 +396,7 @@ impl<L: Layout> BitFilter<L> {
     /// ```
     #[must_use]
     pub fn items(&self) -> u64 {
-        self.items
+        self.items.min(MOST_ITEMS)
     }
 
     /// The share of ones.
@@ -762,9 +762,9 @@ impl<L: Layout> Structure for BitFilter<L> {
     }
 
     fn stats(&self) -> Stats {
-        let (mean, deviation) = self.layout.expected_fill(self.items);
+        let (mean, deviation) = self.layout.expected_fill(self.items());
         Stats {
-            items: self.items,
+            items: self.items(),
             bits: self.bits.len(),
             hashes: self.layout.hashes(),
             fill: Some(self.bits.fill()),
@@ -778,7 +778,7 @@ impl<L: Layout> Structure for BitFilter<L> {
     }
 
     fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
-        encoder.state().u64(self.items);
+        encoder.state().u64(self.items());
         encoder.bits(&self.bits);
     }
 
@@ -800,7 +800,7 @@ impl<L: Layout> Contains for BitFilter<L> {
     }
 }
 
-/// Insertions that a filter counts. More can only be forged or added up; from here on, no number of single ones overflows.
+/// Insertions that a filter tells of. More can only be forged or added up; from here on, no number of single ones overflows.
 const MOST_ITEMS: u64 = u64::MAX / 2;
 
 /// [`Layout::set`] where that is not the usual way. By value, so that a loop over keys may keep the filter in registers: no call
@@ -906,7 +906,8 @@ mod tests {
         let mut filter = Bloom::from_bytes(&filter.to_bytes()).unwrap();
         let other = filter.clone();
         filter.insert("rose");
-        assert_eq!(filter.items(), MOST_ITEMS + 1);
+        assert_eq!(filter.items(), MOST_ITEMS);
+        assert_eq!(Bloom::from_bytes(&filter.to_bytes()).unwrap().to_bytes(), filter.to_bytes());
         filter.insert_batch(&[Item::from(b"thistle".as_slice())]);
         filter.merge(&other).unwrap();
         assert_eq!(filter.items(), MOST_ITEMS);
