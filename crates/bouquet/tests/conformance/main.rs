@@ -143,12 +143,3 @@ fn every_verb_of_every_kind_is_under_test_with_some_settings() {
         }
     }
 }
-
-#[test]
-#[ignore = "for those who work on one kind: BOUQUET_KIND=ID cargo test -p bouquet --test conformance one_kind -- --ignored"]
-fn laws_of_one_kind() {
-    let id = std::env::var("BOUQUET_KIND").expect("BOUQUET_KIND is the name of a kind");
-    let kind = registry::find(&id).expect("BOUQUET_KIND is the name of a kind");
-    let failures: Vec<_> = suite().filter_map(|law| law.failure(kind)).collect();
-    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
-}
