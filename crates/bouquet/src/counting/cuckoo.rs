@@ -422,17 +422,23 @@ impl CuckooFilter {
         Ok(())
     }
 
-    /// Puts an entry in the place of another, that one in the place of a third, and so on until one has room in its other
-    /// bucket. After too many moves the last becomes the victim.
+    /// Puts an entry in the place of another that has room in its other bucket. If no entry of the bucket has, one of them is
+    /// moved all the same, and the one whose place it takes goes on in the same way. After too many moves the last becomes the
+    /// victim.
     fn make_room(&mut self, mut entry: u64, buckets: [u64; 2]) {
-        let slots = u64::from(self.table.shape().slots());
+        let slots = self.table.shape().slots();
         let mut bucket = buckets[self.random.below(2) as usize];
         for _ in 0..MOST_MOVES {
-            entry = self.table.swap(bucket, self.random.below(slots) as u32, entry);
-            bucket = self.other(self.key_of(entry), bucket);
-            if self.table.replace(bucket, 0, entry) {
-                return;
+            // None of these waits for what another finds in its bucket, as one move after another would.
+            for slot in 0..slots {
+                let other = self.table.get(bucket, slot);
+                if self.table.replace(self.other(self.key_of(other), bucket), 0, other) {
+                    self.table.swap(bucket, slot, entry);
+                    return;
+                }
             }
+            entry = self.table.swap(bucket, self.random.below(slots.into()) as u32, entry);
+            bucket = self.other(self.key_of(entry), bucket);
         }
         self.victim = Some((entry, bucket));
     }

@@ -172,11 +172,20 @@ impl Shape {
         (hash >> self.remainder, hash & field_max(self.remainder))
     }
 
-    /// Home and remainder of a digest. The home does not wait for the hash.
+    #[inline]
+    fn home(&self, digest: Digest) -> u64 {
+        digest.h1 >> (64 - self.quotient)
+    }
+
+    #[inline]
+    fn remainder(&self, digest: Digest) -> u64 {
+        digest.h1 >> (64 - self.hash_bits()) & field_max(self.remainder)
+    }
+
+    /// Home and remainder of a digest.
     #[inline]
     fn place(&self, digest: Digest) -> (u64, u64) {
-        let hash = digest.h1 >> (64 - self.hash_bits());
-        (digest.h1 >> (64 - self.quotient), hash & field_max(self.remainder))
+        (self.home(digest), self.remainder(digest))
     }
 
     fn hash_bits(&self) -> u32 {
@@ -475,8 +484,11 @@ impl QuotientFilter {
 
     #[inline]
     fn contains_digest(&self, digest: Digest) -> bool {
-        let (home, remainder) = self.shape.place(digest);
-        with_table!(&self.slots, table => table::holds(table, home, remainder))
+        // Half of the homes have no run, and then the remainder is not needed.
+        let home = self.shape.home(digest);
+        with_table!(&self.slots, table => {
+            table.is_occupied(home) && table::holds(table, home, self.shape.remainder(digest))
+        })
     }
 
     /// The answers for many keys, `answers[i]` for `keys[i]`; the longer slice's rest is left alone.
@@ -829,7 +841,7 @@ impl Batched for QuotientFilter {
 
     #[inline]
     fn ask(&self, digest: Digest) {
-        let home = self.shape.place(digest).0;
+        let home = self.shape.home(digest);
         with_table!(&self.slots, table => table.prefetch(home));
     }
 }

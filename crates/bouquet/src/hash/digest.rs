@@ -395,19 +395,21 @@ pub struct Hashing {
 /// The multiplier of XXH3 for keys of 4 to 8 bytes.
 pub(crate) const XXH3_PRIME: u64 = 0x9FB2_1C65_1E98_DF25;
 
-/// XXH3 of eight bytes, as its specification has it for 4 to 8 bytes: the seed with its low half reversed added on top is
-/// taken from a constant of the secret, and the sum is mixed with the halves of the key exchanged.
+/// XXH3 of eight bytes. As its specification has it for 4 to 8 bytes, the key with its halves exchanged and a number `flip`, which
+/// the seed makes of a constant of the secret, are joined by exclusive or to x, and that with itself rotated by 49 and by 24
+/// is multiplied. Exclusive or and rotation do not mind the order, so that the flip is rotated once for all keys, and the three
+/// rotations of a key need not wait for one another.
 mod xxh3_word {
     pub(super) fn flip(seed: u64) -> u64 {
         let seed = seed ^ u64::from((seed as u32).swap_bytes()) << 32;
         // Bytes 8 to 16 and 16 to 24 of the default secret, exclusive or.
-        0xC73A_B174_C5EC_D5A2_u64.wrapping_sub(seed)
+        let flip = 0xC73A_B174_C5EC_D5A2_u64.wrapping_sub(seed);
+        flip ^ flip.rotate_left(49) ^ flip.rotate_left(24)
     }
 
     #[inline(always)]
     pub(super) fn hash(word: u64, flip: u64) -> u64 {
-        let mut x = word.rotate_left(32) ^ flip;
-        x ^= x.rotate_left(49) ^ x.rotate_left(24);
+        let mut x = (word.rotate_left(32) ^ word.rotate_left(17)) ^ (word.rotate_left(56) ^ flip);
         x = x.wrapping_mul(super::XXH3_PRIME);
         x ^= (x >> 35).wrapping_add(8);
         x = x.wrapping_mul(super::XXH3_PRIME);

@@ -100,12 +100,13 @@ mod avx2 {
     #[inline]
     #[target_feature(enable = "avx2")]
     fn hash(words: __m256i, flip: __m256i) -> __m256i {
-        let x = _mm256_xor_si256(_mm256_shuffle_epi32::<0b10_11_00_01>(words), flip);
-        let by_49 = _mm256_or_si256(_mm256_slli_epi64::<49>(x), _mm256_srli_epi64::<15>(x));
-        // Rotated left by three bytes: each byte comes from three below.
-        let bytes = _mm_setr_epi8(5, 6, 7, 0, 1, 2, 3, 4, 13, 14, 15, 8, 9, 10, 11, 12);
-        let by_24 = _mm256_shuffle_epi8(x, _mm256_broadcastsi128_si256(bytes));
-        let x = multiply(_mm256_xor_si256(x, _mm256_xor_si256(by_49, by_24)), XXH3_PRIME);
+        let by_32 = _mm256_shuffle_epi32::<0b10_11_00_01>(words);
+        let by_17 = _mm256_or_si256(_mm256_slli_epi64::<17>(words), _mm256_srli_epi64::<47>(words));
+        // Rotated left by seven bytes: each byte comes from the one above.
+        let bytes = _mm_setr_epi8(1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13, 14, 15, 8);
+        let by_56 = _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(bytes));
+        let x = _mm256_xor_si256(_mm256_xor_si256(by_32, by_17), _mm256_xor_si256(by_56, flip));
+        let x = multiply(x, XXH3_PRIME);
         let x = _mm256_xor_si256(x, _mm256_add_epi64(_mm256_srli_epi64::<35>(x), all(8)));
         let x = multiply(x, XXH3_PRIME);
         _mm256_xor_si256(x, _mm256_srli_epi64::<28>(x))

@@ -25,9 +25,8 @@ pub(crate) struct Memory {
     owner: Owner,
 }
 
-/// From so many bytes on, memory comes from the system in large pages: a processor keeps the addresses of some two thousand
-/// pages at hand, and these are as many of 4 KiB.
-const MANY_PAGES: usize = 1 << 23;
+/// The bytes of a large page. From one on, memory comes from the system in large pages.
+const LARGE_PAGE: usize = 1 << 21;
 
 enum Owner {
     /// Leaked from a box, of this many lines; freed on drop. A box itself would claim its memory anew each time it is
@@ -64,16 +63,18 @@ impl Memory {
         Some(Memory { words, len, writable: len, owner: Owner::Lines(count) })
     }
 
-    /// Zeros in large pages, if they are so many that it pays: a filter is read all over, and where the processor does not have
-    /// the address of a page, a read waits for two.
+    /// Zeros in large pages, if there is one to be filled: a filter is read all over, and the processor has the addresses of few
+    /// pages at hand. What does not fill a large page lies in small ones.
     fn pages(len: usize) -> Option<Self> {
-        if len * 8 < MANY_PAGES {
+        let (bytes, filled) = (len * 8, len * 8 / LARGE_PAGE * LARGE_PAGE);
+        if filled == 0 {
             return None;
         }
-        let mut map = MmapMut::map_anon(len * 8).ok()?;
+        // Whole large pages are asked for, because only such maps begin where one can; what is not touched is not there.
+        let mut map = MmapMut::map_anon(bytes.next_multiple_of(LARGE_PAGE)).ok()?;
         // It is advice: memory in small pages is as good, but for the time.
         #[cfg(target_os = "linux")]
-        let _ = map.advise(memmap2::Advice::HugePage);
+        let _ = map.advise_range(memmap2::Advice::HugePage, 0, filled);
         // A page begins at a multiple of a cache line.
         let words: &mut [u64] = bytemuck::try_cast_slice_mut(&mut map).ok()?;
         let words = NonNull::from(words).cast();
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn memory_is_zero_and_aligned_to_cache_lines_in_lines_and_in_pages() {
-        let pages = MANY_PAGES / 8;
+        let pages = LARGE_PAGE / 8;
         for (len, in_pages) in [(0, false), (1, false), (pages - 1, false), (pages, true), (pages + 3, true)] {
             let mut memory = Memory::zeroed(len).expect("some megabytes");
             assert_eq!(matches!(memory.owner, Owner::Pages { .. }), in_pages, "{len}");

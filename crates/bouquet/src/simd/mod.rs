@@ -60,6 +60,14 @@ pub(crate) fn map_file_for_writing(file: &File, offset: u64, len: usize) -> std:
     unsafe { MmapOptions::new().offset(offset).len(len).map_mut(file) }
 }
 
+/// The N bytes from `at` on, if they are there. One comparison tells, where slicing takes two.
+#[inline(always)]
+pub(crate) fn window<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+    let last = bytes.len().checked_sub(N)?;
+    // SAFETY: at + N <= last + N = the length; an array of bytes needs no alignment, and lives as long as the slice.
+    (at <= last).then(|| unsafe { &*bytes.as_ptr().add(at).cast() })
+}
+
 /// Asks the memory for the line of a word, so that a later read finds it in the cache. An index beyond the end does
 /// nothing.
 #[inline]

@@ -19,7 +19,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::simd::{ones::Ones, prefetch};
+use crate::simd::{ones::Ones, prefetch, window};
 use crate::store::lanes::Lanes;
 use crate::store::{BitStore, Words, field_max, read_field, write_field};
 
@@ -183,7 +183,7 @@ fn field(slot: u32, width: u32) -> (usize, u32) {
 /// The eight bytes from byte `at` on; zero if they are not there.
 #[inline(always)]
 fn load(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 8).and_then(<[u8]>::first_chunk).map_or(0, |&word| u64::from_le_bytes(word))
+    window(bytes, at).map_or(0, |&word| u64::from_le_bytes(word))
 }
 
 /// Changes the eight bytes from byte `at` on.
@@ -490,7 +490,8 @@ impl Table for Ranked {
 
     #[inline]
     fn is_occupied(&self, home: u64) -> bool {
-        self.occupieds(home / SLOTS) >> (home % SLOTS) & 1 == 1
+        let head: Option<&[u8; REMAINDERS]> = window(self.bytes(), self.begin(home / SLOTS));
+        head.is_some_and(|head| load(head, OCCUPIEDS) >> (home % SLOTS) & 1 == 1)
     }
 
     #[inline]
@@ -586,22 +587,24 @@ impl Table for Ranked {
 
     #[inline]
     fn glance(&self, home: u64, remainder: u64) -> Option<bool> {
-        let (lanes, ones, at) = (self.lanes, self.ones, (home % SLOTS) as u32);
-        let block = self.bytes().get(self.begin(home / SLOTS)..)?;
-        if load(block, OCCUPIEDS) >> at & 1 == 0 {
+        let (width, ones, at) = (self.lanes.width(), self.ones, (home % SLOTS) as u32);
+        let (bytes, place) = (self.bytes(), self.begin(home / SLOTS));
+        let head: &[u8; REMAINDERS] = window(bytes, place)?;
+        let offset = head[0];
+        let head = Head::new(load(head, OCCUPIEDS), load(head, RUNENDS), offset.into());
+        if head.occupieds >> at & 1 == 0 {
             return Some(false);
         }
-        let head = Head::of(block)?;
         let begin = head.behind(at, at, ones);
-        if begin > 63 || lanes.count() < 2 {
+        if u32::from(offset) | begin > 63 || self.lanes.count() < 2 {
             return self.glance_at_run(home, remainder);
         }
         // Almost all runs have one slot or two, each with a remainder: a counter takes three. What tells a slot from the
         // remainder is zero if nothing does, and then less one negative.
-        let (byte, shift) = field(begin, lanes.width());
-        let (window, ends) = (load(block, byte) >> shift, head.ends >> begin & 3);
-        let first = (window ^ remainder) & field_max(lanes.width());
-        let second = (window >> lanes.width() ^ remainder) & field_max(lanes.width()) | ends ^ 2;
+        let (byte, shift) = field(begin, width);
+        let (window, ends) = (load(bytes, place + byte) >> shift, head.ends >> begin & 3);
+        let first = (window ^ remainder) & field_max(width);
+        let second = (window >> width ^ remainder) & field_max(width) | ends ^ 2;
         if (first.wrapping_sub(1) | second.wrapping_sub(1)) >> 63 == 1 {
             return Some(true);
         }
