@@ -430,12 +430,15 @@ impl CuckooFilter {
         let mut bucket = buckets[self.random.below(2) as usize];
         for _ in 0..MOST_MOVES {
             // None of these waits for what another finds in its bucket, as one move after another would.
-            for slot in 0..slots {
-                let other = self.table.get(bucket, slot);
-                if self.table.replace(self.other(self.key_of(other), bucket), 0, other) {
-                    self.table.swap(bucket, slot, entry);
-                    return;
-                }
+            let movable = (0..slots).find_map(|slot| {
+                let held = self.table.get(bucket, slot);
+                let other = self.other(self.key_of(held), bucket);
+                self.table.has_room(other).then_some((slot, held, other))
+            });
+            if let Some((slot, held, other)) = movable {
+                self.table.replace(other, 0, held);
+                self.table.swap(bucket, slot, entry);
+                return;
             }
             entry = self.table.swap(bucket, self.random.below(slots.into()) as u32, entry);
             bucket = self.other(self.key_of(entry), bucket);

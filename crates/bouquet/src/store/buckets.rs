@@ -172,6 +172,15 @@ impl Buckets {
         self.groups(bucket).any(|place| self.shape.lanes_with(self.lanes(place), key) != 0)
     }
 
+    /// Whether a slot is empty.
+    #[inline]
+    pub(crate) fn has_room(&self, bucket: u64) -> bool {
+        if self.shape.sorted {
+            return self.unpacked(bucket).contains(&0);
+        }
+        self.groups(bucket).any(|place| self.shape.lanes.zero(self.lanes(place)) != 0)
+    }
+
     /// The number of empty slots.
     #[inline]
     pub(crate) fn free(&self, bucket: u64) -> u32 {
@@ -387,6 +396,7 @@ mod tests {
                 expected.sort_unstable();
                 assert_eq!(found, expected, "{shape:?}");
                 assert_eq!(u64::from(table.free(bucket)), expected.iter().filter(|&&e| e == 0).count() as u64);
+                assert_eq!(table.has_room(bucket), table.free(bucket) > 0, "{shape:?}");
                 for asked in expected.iter().map(|entry| entry & field_max(key)).chain([absent & field_max(key)]) {
                     let in_list = expected.iter().any(|&e| e != 0 && e & field_max(key) == asked);
                     assert_eq!(table.contains(bucket, asked), in_list, "{shape:?} {asked}");
