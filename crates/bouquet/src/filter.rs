@@ -37,11 +37,13 @@ pub use mapped::MappedFilter;
 pub struct Filter {
     kind: &'static Kind,
     value: Boxed,
+    /// Whether nothing stands between a verb of the kind and its use: none needs settings, and digests can be computed.
+    is_free: bool,
 }
 
 impl Clone for Filter {
     fn clone(&self) -> Self {
-        Filter { kind: self.kind, value: (self.kind.clone)(&*self.value) }
+        Filter { kind: self.kind, value: (self.kind.clone)(&*self.value), is_free: self.is_free }
     }
 }
 
@@ -93,6 +95,11 @@ impl Filter {
         Self::new_of_kind(registry::find(config.facts().id)?, config)
     }
 
+    fn of(kind: &'static Kind, value: Boxed) -> Self {
+        let is_free = kind.needs.is_empty() && (kind.hashing)(&*value).is_usable();
+        Filter { kind, value, is_free }
+    }
+
     /// As [`new`](Self::new), for a kind that need not be in the registry.
     ///
     /// ```
@@ -105,7 +112,7 @@ impl Filter {
     /// ```
     pub fn new_of_kind(kind: &'static Kind, config: &Config) -> Result<Self> {
         crate::error::same("kind", kind.facts().id, config.facts().id)?;
-        Ok(Filter { kind, value: (kind.create)(config)? })
+        Ok(Self::of(kind, (kind.create)(config)?))
     }
 
     /// A filter of a data set, whether the kind is built once or filled item by item.
@@ -141,7 +148,7 @@ impl Filter {
     pub fn build_of_kind(kind: &'static Kind, config: &Config, data: &Dataset<'_>) -> Result<Self> {
         if let Some(build) = kind.verbs.build_from {
             crate::error::same("kind", kind.facts().id, config.facts().id)?;
-            return Ok(Filter { kind, value: build(config, data)? });
+            return Ok(Self::of(kind, build(config, data)?));
         }
         let mut filter = Self::new_of_kind(kind, config)?;
         filter.insert()?.insert_batch(data.items)?;
@@ -159,7 +166,7 @@ impl Filter {
     /// ```
     pub fn from_structure<T: Structure>(structure: T) -> Result<Self> {
         let kind = registry::find(T::FACTS.id)?;
-        Ok(Filter { kind, value: Box::new(structure) })
+        Ok(Self::of(kind, Box::new(structure)))
     }
 
     /// The structure itself, when it is of this type.
@@ -296,7 +303,16 @@ impl Filter {
     }
 
     /// The verb's function, unless the filter lacks it or the secret is missing.
+    #[inline]
     fn verb<F>(&self, verb: Verb, function: Option<F>) -> Result<F> {
+        match function {
+            Some(function) if self.is_free => Ok(function),
+            function => self.granted(verb, function),
+        }
+    }
+
+    #[inline(never)]
+    fn granted<F>(&self, verb: Verb, function: Option<F>) -> Result<F> {
         let function = function.ok_or_else(|| registry::unsupported(self.kind, verb))?;
         if !self.needs_are_met(verb) {
             return Err(registry::unsupported_with(self.kind, verb, &self.config()));
@@ -319,6 +335,7 @@ impl Filter {
     /// assert_eq!(answers, [false, true]);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
+    #[inline]
     pub fn contains(&self) -> Result<&dyn Contains> {
         Ok(self.verb(Verb::Contains, self.kind.verbs.contains)?(&*self.value))
     }
@@ -333,6 +350,7 @@ impl Filter {
     /// assert!(!flowers.insert(b"rose".as_slice().into())?, "it is there already");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
+    #[inline]
     pub fn insert(&mut self) -> Result<&mut dyn Insert> {
         Ok(self.verb(Verb::Insert, self.kind.verbs.insert)?(&mut *self.value))
     }
@@ -347,6 +365,7 @@ impl Filter {
     /// assert!(matches!(filter.remove()?.remove(b"rose".as_slice().into()), Err(Error::NotPresent)));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
+    #[inline]
     pub fn remove(&mut self) -> Result<&mut dyn Remove> {
         Ok(self.verb(Verb::Remove, self.kind.verbs.remove)?(&mut *self.value))
     }
@@ -360,6 +379,7 @@ impl Filter {
     /// assert_eq!(filter.count()?.count(b"rose").count, 3);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
+    #[inline]
     pub fn count(&self) -> Result<&dyn Count> {
         Ok(self.verb(Verb::Count, self.kind.verbs.count)?(&*self.value))
     }
@@ -727,7 +747,7 @@ impl Filter {
         let mut decoder = Decoder::new(source, header, kind.facts(), options.secret.as_ref(), options.allow_locked)?;
         let value = (kind.decode)(&mut decoder)?;
         decoder.finish()?;
-        let filter = Filter { kind, value };
+        let filter = Self::of(kind, value);
         filter.refuse_overfull(options, matches!(source, Source::Map(_)))?;
         Ok(filter)
     }
