@@ -35,6 +35,10 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// Whether frames are arithmetic-coded unless asked otherwise.
     const CODED: bool = false;
 
+    /// Up to so many words nothing answers many keys faster than one after the other. Where the words of a key take longer to
+    /// find than to read, these are more than the second-level cache has.
+    const NEAR_WORDS: usize = CACHED_WORDS;
+
     /// The layout that the settings describe, by accuracy or by size.
     fn plan(config: &Config) -> Result<Self>;
 
@@ -121,6 +125,10 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
 
     /// Tests keys, `answers[i]` for `keys[i]`; vector code may choose its instructions here, once.
     fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
+        if words.len() <= Self::NEAR_WORDS {
+            keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.test(words, key.digest(hashing)));
+            return;
+        }
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
             let digests = digests(self, words, hashing, keys);
             for (digest, answer) in digests.iter().zip(answers).take(keys.len()) {
@@ -131,13 +139,16 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
 
     /// Inserts keys and says how many had a new bit.
     fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
+        let set = |words: &mut [u64], digest| {
+            u64::from(self.set_usually(words, digest).unwrap_or_else(|| self.set_anyhow(words, digest)))
+        };
+        if words.len() <= Self::NEAR_WORDS {
+            return keys.iter().map(|key| set(words, key.digest(hashing))).sum();
+        }
         let mut fresh = 0;
         for keys in keys.chunks(BATCH) {
             let digests = digests(self, words, hashing, keys);
-            for digest in digests.iter().take(keys.len()) {
-                let new = self.set_usually(words, *digest);
-                fresh += u64::from(new.unwrap_or_else(|| self.set_anyhow(words, *digest)));
-            }
+            fresh += digests.iter().take(keys.len()).map(|digest| set(words, *digest)).sum::<u64>();
         }
         fresh
     }

@@ -25,6 +25,7 @@ use crate::capability::{Estimate, NoteType};
 use crate::core::{BitFilter, Layout};
 use crate::error::Result;
 use crate::hash::{Digest, OneHash};
+use crate::key::NEAR_BITS;
 use crate::kind::{Config, ErrorClass, Facts, Kind, Setting, common};
 use crate::store::BitStore;
 use crate::theory;
@@ -107,6 +108,8 @@ impl Layout for Primes {
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES],
     };
+
+    const NEAR_WORDS: usize = (NEAR_BITS / 64) as usize;
 
     fn plan(config: &Config) -> Result<Self> {
         let mut size = common::size(config, "bits")?;

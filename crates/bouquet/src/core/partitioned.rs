@@ -45,7 +45,7 @@ use crate::core::standard::{REDUCTION, scheme, set_batch, set_unusual, test_batc
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
-use crate::key::Key;
+use crate::key::{Key, NEAR_BITS};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
 use crate::simd::flat;
 use crate::store::BitStore;
@@ -203,6 +203,8 @@ impl Layout for Slices {
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, FAMILY, REDUCTION],
     };
+
+    const NEAR_WORDS: usize = (NEAR_BITS / 64) as usize;
 
     fn plan(config: &Config) -> Result<Self> {
         let size = size(config)?;

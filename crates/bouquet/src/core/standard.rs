@@ -32,7 +32,7 @@ use crate::core::bit_filter::{digests, set_each, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, fastrange, probes};
-use crate::key::{BATCH, Key, digest_batch};
+use crate::key::{BATCH, Key, NEAR_BITS, digest_batch};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
 use crate::simd::{flat, prefetch};
 use crate::store::BitStore;
@@ -143,10 +143,6 @@ pub(crate) fn scheme(config: &Config) -> Result<Scheme> {
     })
 }
 
-/// Up to this size (4 MiB) the memory is not asked for the positions of a batch beforehand: while a filter is in some cache, the
-/// processor itself looks far enough ahead, and k requests per key cost more than they save.
-const AHEAD_WORDS: usize = 1 << 19;
-
 impl Layout for Flat {
     const FACTS: Facts = Facts {
         id: "standard",
@@ -170,6 +166,8 @@ impl Layout for Flat {
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, FAMILY, REDUCTION],
     };
+
+    const NEAR_WORDS: usize = (NEAR_BITS / 64) as usize;
 
     fn plan(config: &Config) -> Result<Self> {
         let size = common::size(config, "bits")?;
@@ -309,8 +307,20 @@ pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
     keys: &[K],
     answers: &mut [bool],
 ) {
-    let ahead = words.len() > AHEAD_WORDS;
+    // While a filter is in some cache, the processor itself looks far enough ahead, and k requests per key cost more than they save.
+    let ahead = words.len() > L::NEAR_WORDS;
+    let mut present = 0;
     for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+        // Four keys side by side look at their first positions for nothing if all are present. Then, and as long as they are, nothing
+        // is faster than one key after the other.
+        if !SLICED && !ahead && present == BATCH {
+            present = 0;
+            for (key, answer) in keys.iter().zip(answers) {
+                *answer = layout.test(words, key.digest(hashing));
+                present += usize::from(*answer);
+            }
+            continue;
+        }
         if !default {
             let digests = digests(&layout, words, hashing, keys);
             let each = digests.iter().zip(answers).take(keys.len());
@@ -323,6 +333,7 @@ pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
             }
         });
         flat::test_batch::<BATCH, SLICED>(words, span, layout.hashes(), &digests[..keys.len()], answers, ahead);
+        present = answers.iter().map(|answer| usize::from(*answer)).sum();
     }
 }
 
@@ -335,7 +346,7 @@ pub(crate) fn set_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
     hashing: &Hashing,
     keys: &[K],
 ) -> u64 {
-    let (ahead, usual) = (words.len() > AHEAD_WORDS, default && layout.hashes() == flat::USUAL);
+    let (ahead, usual) = (words.len() > L::NEAR_WORDS, default && layout.hashes() == flat::USUAL);
     let mut fresh = 0;
     for keys in keys.chunks(BATCH) {
         let digests = digest_batch(hashing, keys, |digest| {

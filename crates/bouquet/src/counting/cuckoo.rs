@@ -29,8 +29,8 @@
 //! [`Error::Full`] and nothing changed. The last fingerprint that finds no place after 500 moves waits in a slot of its
 //! own, where it is found like any other; only when that is taken are keys refused. The planned number of keys fits.
 //!
-//! A query or a removal reads two buckets. An insertion moves about one fingerprint when all is told, more as the table
-//! fills up.
+//! A query or a removal reads two buckets. So does an insertion, which moves a fingerprint only if both are full: seldom before
+//! four fifths of the slots are in use, and more and more often from there on.
 //!
 //! Each copy of a key takes a slot: of one key 2b + 1 copies fit, and none more. With the setting `counter` a slot counts up
 //! to 2^counter copies. Keys cannot be listed, and tables not merged or enlarged: which keys a fingerprint belongs

@@ -263,6 +263,12 @@ impl<L: Layout> SharedBitFilter<L> {
             return;
         }
         let words = self.words.as_slice();
+        if words.len() <= L::NEAR_WORDS {
+            keys.iter()
+                .zip(answers)
+                .for_each(|(key, answer)| *answer = test(&self.layout, words, key.digest(&self.hashing)));
+            return;
+        }
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
             for (digest, answer) in digests(&self.layout, words, &self.hashing, keys)[..keys.len()].iter().zip(answers)
             {

@@ -5,7 +5,7 @@ use crate::counting::counting::{CountingBloom, Policy};
 use crate::counting::engine::Places;
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
-use crate::key::{BATCH, Key, digest_batch};
+use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_each};
 use crate::kind::{Config, Structure};
 use crate::shared::tally::Tally;
 use crate::simd::prefetch;
@@ -168,23 +168,10 @@ impl SharedCounting {
     /// ```
     pub fn insert_batch<K: Key>(&self, keys: &[K]) -> u64 {
         self.inserted.add(keys.len() as u64);
-        let batches = keys.chunks(BATCH).map(|keys| {
-            let digests = self.digests(keys);
-            digests.iter().take(keys.len()).map(|digest| u64::from(self.insert_digest(*digest))).sum::<u64>()
-        });
-        batches.sum()
-    }
-
-    /// Hashes a batch and asks the memory for every counter before the first is looked at.
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
-        let words = self.words.as_slice();
-        digest_batch(&self.hashing, keys, |digest| {
-            self.places.all(digest, |place| {
-                prefetch(words, self.fields.place(place).0);
-                true
-            });
-        })
+        let mut filter = self;
+        // No insertion fails.
+        insert_each(&mut filter, |filter| *filter, keys, |filter, _, digest| Ok(filter.insert_digest(digest)))
+            .unwrap_or(0)
     }
 
     /// Whether the key may be in the set.
@@ -222,11 +209,7 @@ impl SharedCounting {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            for (answer, digest) in answers.iter_mut().zip(self.digests(keys)).take(keys.len()) {
-                *answer = self.contains_digest(digest);
-            }
-        }
+        answer_each(self, keys, answers, |digest| self.contains_digest(digest));
     }
 
     /// How often the key is in: the least of its counters, each read at its own moment. `at_least` tells when a full counter
@@ -360,6 +343,28 @@ impl TryFrom<CountingBloom> for SharedCounting {
             inserted: Tally::new(inserted),
             removed: Tally::new(inserted.saturating_sub(items)),
         })
+    }
+}
+
+impl Batched for SharedCounting {
+    const NEAR: u64 = NEAR_BITS;
+
+    #[inline]
+    fn hashing(&self) -> &Hashing {
+        &self.hashing
+    }
+
+    #[inline]
+    fn bits_ahead(&self) -> u64 {
+        64 * self.words.as_slice().len() as u64
+    }
+
+    #[inline]
+    fn ask(&self, digest: Digest) {
+        self.places.all(digest, |place| {
+            prefetch(self.words.as_slice(), self.fields.place(place).0);
+            true
+        });
     }
 }
 
