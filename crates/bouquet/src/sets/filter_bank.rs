@@ -50,7 +50,7 @@
 
 use super::codes;
 use super::{Policy, Resolution};
-use crate::capability::{Classify, Contains, Insert, Intersect, Item, Merge, Multiplicity};
+use crate::capability::{Classify, Contains, Insert, Intersect, Item, Merge, Multiplicity, Remove};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, Scheme};
 use crate::key::{BATCH, Key, digest_batch};
@@ -65,7 +65,7 @@ mod structure;
 use shape::{COUNTER_BITS, Layout, Shape, size_for};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<FilterBank>().contains().insert().classify().merge().intersect().done();
+pub const KIND: Kind = Kind::of::<FilterBank>().contains().insert().remove().classify().merge().intersect().done();
 
 /// The most sets of a sliced or coded bank.
 pub const MAX_SETS: u64 = 1 << 16;
@@ -723,6 +723,12 @@ impl Contains for FilterBank {
 impl Insert for FilterBank {
     fn insert(&mut self, item: Item<'_>) -> Result<bool> {
         FilterBank::insert(self, item.key, item.group()?)
+    }
+}
+
+impl Remove for FilterBank {
+    fn remove(&mut self, item: Item<'_>) -> Result<()> {
+        FilterBank::remove(self, item.key, item.group()?)
     }
 }
 

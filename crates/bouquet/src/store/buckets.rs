@@ -132,12 +132,12 @@ impl Buckets {
         prefetch(self.bits.words(), (bucket * self.shape.bucket_bits() / 64) as usize);
     }
 
-    /// The places of the groups of lanes of a bucket.
+    /// The places of the groups of lanes of a bucket. Most have one, which takes no loop.
     #[inline]
     fn groups(&self, bucket: u64) -> impl Iterator<Item = u64> + use<> {
         let Shape { groups, lanes, .. } = self.shape;
         let begin = bucket * self.shape.bucket_bits();
-        (0..groups).map(move |group| begin + u64::from(group * lanes.bits()))
+        std::iter::once(begin).chain((1..groups).map(move |group| begin + u64::from(group * lanes.bits())))
     }
 
     /// The lanes at a place.
@@ -153,14 +153,11 @@ impl Buckets {
             let max = self.shape.keys & field_max(self.shape.width);
             return self.unpacked(bucket).into_iter().find(|&entry| entry != 0 && entry & max == key);
         }
-        for place in self.groups(bucket) {
+        self.groups(bucket).find_map(|place| {
             let lanes = self.lanes(place);
             let found = self.shape.lanes_with(lanes, key);
-            if found != 0 {
-                return Some(lanes >> self.shape.lanes.begin(found) & field_max(self.shape.width));
-            }
-        }
-        None
+            (found != 0).then(|| lanes >> self.shape.lanes.begin(found) & field_max(self.shape.width))
+        })
     }
 
     /// Whether the bucket has an entry with this key.
@@ -169,7 +166,7 @@ impl Buckets {
         if self.shape.sorted {
             return self.find(bucket, key).is_some();
         }
-        self.groups(bucket).any(|place| self.shape.lanes_with(self.lanes(place), key) != 0)
+        self.groups(bucket).fold(0, |found, place| found | self.shape.lanes_with(self.lanes(place), key)) != 0
     }
 
     /// Whether a slot is empty.
@@ -196,12 +193,11 @@ impl Buckets {
         if self.shape.sorted {
             return (self.contains(bucket, key), self.free(bucket));
         }
-        let (mut found, mut free) = (0, 0);
-        for place in self.groups(bucket) {
+        let (found, free) = self.groups(bucket).fold((0, 0), |(found, free), place| {
             let lanes = self.lanes(place);
-            found |= self.shape.lanes_with(lanes, key);
-            free += self.ones.count(self.shape.lanes.zero(lanes));
-        }
+            let empty = self.ones.count(self.shape.lanes.zero(lanes));
+            (found | self.shape.lanes_with(lanes, key), free + empty)
+        });
         (found != 0, free)
     }
 
@@ -216,15 +212,13 @@ impl Buckets {
             self.pack(bucket, entries);
             return true;
         }
-        for place in self.groups(bucket) {
+        let found = self.groups(bucket).find_map(|place| {
             let equal = self.shape.lanes.zero(self.lanes(place) ^ self.shape.lanes.spread(old));
-            if equal != 0 {
-                let begin = u64::from(self.shape.lanes.begin(equal));
-                invert_window(self.bits.words_mut(), place + begin, old ^ new);
-                return true;
-            }
-        }
-        false
+            (equal != 0).then(|| place + u64::from(self.shape.lanes.begin(equal)))
+        });
+        let Some(place) = found else { return false };
+        invert_window(self.bits.words_mut(), place, old ^ new);
+        true
     }
 
     /// Puts `new` in a slot, which must be below the number of slots, and gives back what was there.

@@ -8,7 +8,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::kind::{
-    Config, ErrorClass, Facts, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Need, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Verb, common,
 };
 use crate::sets::codes::Acceptance;
 use crate::store::{BitMatrix, Counters};
@@ -72,6 +72,8 @@ const FACTS: Facts = Facts {
 
 impl Structure for FilterBank {
     const FACTS: Facts = FACTS;
+
+    const NEEDS: &'static [Need] = &[Need { verb: Verb::Remove, parameter: "cells", word: "counters" }];
 
     fn plan(config: &Config) -> Result<Plan> {
         let shape = Shape::plan(config)?;
