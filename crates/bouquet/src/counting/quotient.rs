@@ -118,7 +118,11 @@ impl Shape {
                 return Err(Error::parameter("items", common::ITEMS.range(), "missing (or give `quotient`)"));
             }
         };
-        let planned = fingerprints::remainder_bits(config.real("fpr").unwrap_or(0.01));
+        let fpr = config.real("fpr").unwrap_or(0.01);
+        let planned = match config.count("items") {
+            Some(items) => fingerprints::planned_remainder_bits(fpr, quotient, items),
+            None => fingerprints::remainder_bits(fpr),
+        };
         let remainder = config.count("remainder").map_or(planned, |bits| bits as u32);
         if quotient + remainder > 64 {
             let found = format!("{remainder} with {quotient} bits of the quotient");
@@ -228,7 +232,7 @@ impl QuotientFilter {
     /// ```
     /// use bouquet::counting::quotient::QuotientFilter;
     /// let filter = QuotientFilter::with_rate(1_000_000, 0.01)?;
-    /// assert_eq!((filter.quotient_bits(), filter.remainder_bits()), (21, 7));
+    /// assert_eq!((filter.quotient_bits(), filter.remainder_bits()), (21, 6));
     /// assert!(QuotientFilter::with_rate(1_000, 0.0).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -743,7 +747,7 @@ impl Structure for QuotientFilter {
         formulas: &[
             "rate = 1 - (1 - 2^-(q+r))^n, about a / 2^r for the share a of the slots in use",
             "bits per key = (r + 2.125) / a, with a at most 0.95",
-            "q = ceil(log2(n / 0.95)), r = ceil(log2(1/rate))",
+            "q = ceil(log2(n / 0.95)), r = the least with n / 2^(q+r) <= rate",
             "a count C takes about 2 + log2(C) / r slots",
         ],
         choose_another: "fewer bits near full load: cuckoo; counters that are added in place: counting.",

@@ -134,7 +134,7 @@ pub fn quotient_bits(keys: u64) -> u32 {
     bits
 }
 
-/// The bits of the remainder for a rate: log2(1/rate), rounded up, from 2 to 64.
+/// The bits of the remainder for a rate in full slots: log2(1/rate), rounded up, from 2 to 64.
 ///
 /// ```
 /// use bouquet::theory::fingerprints::remainder_bits;
@@ -142,6 +142,20 @@ pub fn quotient_bits(keys: u64) -> u32 {
 /// ```
 pub fn remainder_bits(fpr: f64) -> u32 {
     ceil_bits(1.0 / positive(fpr)).max(2)
+}
+
+/// The bits of the remainder for a rate with so many keys in 2^q slots. The rate is the share of the slots in use by 2^r, so that
+/// slots half in use need one bit less than [`remainder_bits`] says of full ones.
+///
+/// ```
+/// use bouquet::theory::fingerprints::{planned_remainder_bits, quotient_bits, quotient_rate};
+/// assert_eq!([900_000, 1_000_000].map(|keys| planned_remainder_bits(0.01, quotient_bits(keys), keys)), [7, 6]);
+/// assert!(quotient_rate(21 + 6, 1_000_000) < 0.0075);
+/// ```
+pub fn planned_remainder_bits(fpr: f64, quotient: u32, keys: u64) -> u32 {
+    let most = remainder_bits(fpr);
+    let fewer = (2..most).find(|bits| quotient_rate(quotient.saturating_add(*bits), keys) <= fpr);
+    fewer.unwrap_or(most)
 }
 
 /// The mean load for which buckets of c cells are planned in a d-left table: three quarters of them, 6 of 8.
@@ -221,6 +235,7 @@ mod tests {
             for bits in [0, 1, 64, u32::MAX] {
                 assert!((0.0..=1.0).contains(&cuckoo_rate(buckets, bits, buckets)));
                 assert!((0.0..=1.0).contains(&quotient_rate(bits, buckets)));
+                assert!(reals.iter().all(|&x| (2..=64).contains(&planned_remainder_bits(x, bits, buckets))));
                 assert!(cuckoo_buckets(buckets, bits) >= 1 && (1..=64).contains(&quotient_bits(buckets)));
                 assert!(d_left_bits_per_key(bits, bits, bits).is_finite());
                 assert!((0.0..=1.0).contains(&pruned_miss_accesses(buckets, buckets, bits)));
