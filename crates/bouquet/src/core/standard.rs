@@ -377,6 +377,24 @@ mod tests {
         filter
     }
 
+    /// How a batch is answered depends on the answers of the one before it; the answers must not.
+    #[test]
+    fn batches_answer_as_single_calls_do_whatever_came_before() {
+        for hashes in [3, 7] {
+            let filter = filled(20_000, hashes, 0..1_000);
+            // Present and absent keys by turns that begin anywhere in a batch.
+            let keys: Vec<u64> = [(0, 100), (1 << 40, 7), (100, 64), (1 << 41, 33), (200, 300), (1 << 42, 65), (5, 1)]
+                .into_iter()
+                .flat_map(|(start, len)| start..start + len)
+                .collect();
+            let mut answers = vec![false; keys.len() + 1];
+            filter.contains_batch(&keys, &mut answers);
+            let expected: Vec<bool> = keys.iter().map(|key| filter.contains(key)).collect();
+            assert_eq!((&answers[..keys.len()], answers[keys.len()]), (&expected[..], false), "{hashes} positions");
+            assert!(expected.iter().filter(|present| !**present).count() > 80, "absent keys are among them");
+        }
+    }
+
     #[test]
     fn sizing_reaches_the_published_bits_per_key() {
         for (fpr, hashes, bits_per_key) in [(0.01, 7, 9.593), (0.001, 10, 14.378)] {

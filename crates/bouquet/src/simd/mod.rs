@@ -81,3 +81,18 @@ pub(crate) fn prefetch<W>(words: &[W], index: usize) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (words, index);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::window;
+
+    #[test]
+    fn a_window_is_there_if_all_of_its_bytes_are() {
+        let bytes = [1, 2, 3, 4];
+        assert_eq!(
+            [0, 1, 2, 3, usize::MAX].map(|at| window(&bytes, at)),
+            [Some(&[1, 2, 3]), Some(&[2, 3, 4]), None, None, None]
+        );
+        assert_eq!(window::<5>(&bytes, 0), None);
+    }
+}
