@@ -7,8 +7,8 @@ use crate::keys::BenchKey;
 
 /// A table as large as bouquet's standard filter for the same keys and rate, of which each key owns one bit.
 ///
-/// As a filter it is poor (a Bloom filter with one hash function); as a measure it is what the machine allows: XXH3-64
-/// with a seed, then one word read or written. Its batch forms hash [`BATCH`] keys and ask the memory for their lines
+/// As a filter it is poor (a Bloom filter with one hash function); as a measure it is what the machine allows: two folded
+/// multiplications of a number, or XXH3-64 of other keys, then one word read or written. Its batch forms hash [`BATCH`] keys and ask the memory for their lines
 /// before they touch the first.
 pub struct Floor {
     words: Vec<u64>,
@@ -33,7 +33,7 @@ impl Floor {
     fn places<K: BenchKey>(&self, keys: &[K]) -> [(usize, u64); BATCH] {
         let mut places = [(0, 0); BATCH];
         for (place, key) in places.iter_mut().zip(keys) {
-            *place = self.place(key.xxh3(self.seed));
+            *place = self.place(key.cheapest(self.seed));
             prefetch_index(&self.words, place.0);
         }
         places
@@ -52,13 +52,13 @@ impl<K: BenchKey> Contender<K> for Floor {
 
     #[inline]
     fn insert(&mut self, key: &K) {
-        let (word, bit) = self.place(key.xxh3(self.seed));
+        let (word, bit) = self.place(key.cheapest(self.seed));
         self.words[word] |= bit;
     }
 
     #[inline]
     fn contains(&self, key: &K) -> bool {
-        let (word, bit) = self.place(key.xxh3(self.seed));
+        let (word, bit) = self.place(key.cheapest(self.seed));
         self.words[word] & bit != 0
     }
 

@@ -15,7 +15,16 @@ pub trait BenchKey: bouquet::Key + Hash + Copy + Send + Sync + 'static {
     /// The key's bytes, in the machine's order.
     fn as_bytes(&self) -> &[u8];
 
-    /// The hash of the floor rows, and of peers that take hashes instead of keys.
+    /// The keys as numbers, if that is what they are.
+    #[cfg(feature = "boost")]
+    fn as_words(_keys: &[Self]) -> Option<&[u64]> {
+        None
+    }
+
+    /// The hash of the floor rows: what is cheapest among those that do justice to any keys.
+    fn cheapest(&self, seed: u64) -> u64;
+
+    /// The hash of peers that take hashes instead of keys.
     #[inline]
     fn xxh3(&self, seed: u64) -> u64 {
         xxh3_64_with_seed(self.as_bytes(), seed)
@@ -40,6 +49,20 @@ impl BenchKey for u64 {
     #[inline]
     fn as_bytes(&self) -> &[u8] {
         bytemuck::bytes_of(self)
+    }
+
+    #[cfg(feature = "boost")]
+    fn as_words(keys: &[Self]) -> Option<&[u64]> {
+        Some(keys)
+    }
+
+    #[inline]
+    fn cheapest(&self, seed: u64) -> u64 {
+        let fold = |a: u64, b: u64| {
+            let product = u128::from(a) * u128::from(b);
+            product as u64 ^ (product >> 64) as u64
+        };
+        fold(fold(self ^ seed, 0xbf58_476d_1ce4_e5b9), 0x94d0_49bb_1331_11eb)
     }
 }
 
@@ -78,6 +101,11 @@ impl BenchKey for Str24 {
     fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+
+    #[inline]
+    fn cheapest(&self, seed: u64) -> u64 {
+        self.xxh3(seed)
+    }
 }
 
 /// The keys of one set of conditions.
@@ -104,5 +132,17 @@ impl<K: BenchKey> Workload<K> {
             present: (0..queries).map(|query| K::nth(mix(query) % n)).collect(),
             absent: (ABSENT..ABSENT + queries).map(K::nth).collect(),
         }
+    }
+}
+
+/// The name of the keys of [`Workload::counted`].
+pub const COUNTED: &str = "counted";
+
+impl Workload<u64> {
+    /// The same for keys as databases give them, 0 to n - 1, and absent ones that go on from there: not random, so that the rate shows
+    /// what the contender's hash makes of them.
+    pub fn counted(n: u64, fpr: f64, queries: u64) -> Self {
+        let present = (0..queries).map(|query| mix(query) % n).collect();
+        Workload { fpr, inserted: (0..n).collect(), present, absent: (n..n + queries).collect() }
     }
 }

@@ -1,7 +1,7 @@
 //! bouquet beside its peers, in one process.
 //!
 //! ```text
-//! cargo run --release -p bench -- [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--only NAME,..]
+//! cargo run --release -p bench -- [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24,counted] [--only NAME,..]
 //!                                 [--rounds N] [--out DIR]
 //! cargo run --release -p bench -- stores [--n 1e6] [--rounds N] [--out DIR]
 //! cargo run --release -p bench -- plot RECORD.. [--only NAME,..] [--out DIR]
@@ -31,7 +31,7 @@ use std::process::ExitCode;
 use run::Options;
 
 const USAGE: &str = "\
-usage: bench [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--only NAME,..] [--rounds N] [--out DIR]
+usage: bench [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24,counted] [--only NAME,..] [--rounds N] [--out DIR]
        bench stores [--n 1e6] [--rounds N] [--out DIR]
        bench plot RECORD.. [--only NAME,..] [--out DIR]
        bench report                    makes the tables of docs/performance.md anew from the records that they name
@@ -39,7 +39,7 @@ usage: bench [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24] [--on
   --quick    10^5 and 10^6 keys and few rounds, in two minutes; leaves no record unless --out says where
   --n        numbers of keys
   --fpr      rates that are asked for
-  --keys     types of keys
+  --keys     sorts of keys: random numbers, random strings of 24 bytes, numbers counted from 0
   --only     contenders whose name contains one of these; the floor always runs
   --rounds   rounds, at least 5 for a record
   --out      where the record goes (bench/record), or the plots (docs)";

@@ -1,7 +1,7 @@
 //! The rounds: every contender in each, in an order that rotates, so that drift of the machine meets all alike.
 
 use crate::floor::{self, Floor};
-use crate::keys::{BenchKey, Str24, Workload};
+use crate::keys::{BenchKey, COUNTED, Str24, Workload};
 use crate::measure::{Entry, Metric, Sample};
 use crate::record::Row;
 use crate::{ours, peers};
@@ -61,18 +61,20 @@ pub fn run(options: &Options, mut report: impl FnMut(&[Row])) -> Result<Vec<Row>
     if let Some(unknown) = options.only.iter().find(|part| !names.iter().any(|name| name.contains(part.as_str()))) {
         return Err(format!("no contender is called {unknown}: {}", names.join(", ")));
     }
-    if let Some(unknown) =
-        options.keys.iter().find(|keys| ![<u64 as BenchKey>::NAME, Str24::NAME].contains(&keys.as_str()))
-    {
-        return Err(format!("no keys are called {unknown}: u64 or str24"));
+    let sorts = [<u64 as BenchKey>::NAME, Str24::NAME, COUNTED];
+    if let Some(unknown) = options.keys.iter().find(|keys| !sorts.contains(&keys.as_str())) {
+        return Err(format!("no keys are called {unknown}: {}", sorts.join(", ")));
     }
     let mut rows = Vec::new();
     for keys in &options.keys {
         for &n in &options.sizes {
             for &fpr in &options.rates {
+                let (least, largest) = options.queries;
+                let queries = n.clamp(least, largest);
                 let some = match keys.as_str() {
-                    Str24::NAME => conditions::<Str24>(options, n, fpr)?,
-                    _ => conditions::<u64>(options, n, fpr)?,
+                    Str24::NAME => conditions(options, keys, n, &Workload::<Str24>::new(n, fpr, queries))?,
+                    COUNTED => conditions(options, keys, n, &Workload::counted(n, fpr, queries))?,
+                    _ => conditions(options, keys, n, &Workload::<u64>::new(n, fpr, queries))?,
                 };
                 report(&some);
                 rows.extend(some);
@@ -87,20 +89,18 @@ pub fn contenders<K: BenchKey>() -> Vec<Entry<K>> {
     [vec![Entry::of::<Floor>()], ours::all(), peers::all()].into_iter().flatten().collect()
 }
 
-/// The rows of one number, type of keys and rate.
-fn conditions<K: BenchKey>(options: &Options, n: u64, fpr: f64) -> Result<Vec<Row>, String> {
+/// The rows of one number of keys of one sort, and one rate.
+fn conditions<K: BenchKey>(options: &Options, keys: &str, n: u64, work: &Workload<K>) -> Result<Vec<Row>, String> {
     let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|part| name.contains(part.as_str()));
     let entries: Vec<_> =
         contenders::<K>().into_iter().filter(|entry| entry.name == floor::NAME || wanted(&entry.name)).collect();
-    let (least, largest) = options.queries;
-    let work = Workload::<K>::new(n, fpr, n.clamp(least, largest));
     let fills = (options.insertions / n).clamp(1, MOST_FILLS) as usize;
 
     let mut samples: Vec<Vec<Option<Sample>>> = vec![Vec::new(); entries.len()];
     for round in 0..options.rounds {
         for turn in 0..entries.len() {
             let at = (turn + round) % entries.len();
-            samples[at].push((entries[at].round)(&work, fills)?);
+            samples[at].push((entries[at].round)(work, fills)?);
         }
     }
 
@@ -114,9 +114,9 @@ fn conditions<K: BenchKey>(options: &Options, n: u64, fpr: f64) -> Result<Vec<Ro
             let ratio = |(mine, floor)| Some(value(mine)? / value(floor)?);
             let mut ratios: Vec<f64> = samples.iter().zip(floor).filter_map(ratio).collect();
             rows.push(Row {
-                keys: K::NAME.into(),
+                keys: keys.into(),
                 n,
-                fpr,
+                fpr: work.fpr,
                 contender: entry.name.clone(),
                 metric: metric.name().into(),
                 unit: metric.unit().into(),
@@ -186,6 +186,27 @@ mod tests {
     #[test]
     fn every_contender_answers_rightly_for_strings() {
         every_contender_answers_rightly::<Str24>();
+    }
+
+    #[test]
+    fn our_rates_are_those_of_random_keys_with_counted_ones() {
+        let options = Options {
+            sizes: vec![20_000],
+            rates: vec![0.01],
+            keys: vec![COUNTED.into()],
+            only: vec!["bouquet ultra-fast".into(), "bouquet standard".into(), "bouquet cuckoo".into()],
+            rounds: 1,
+            queries: (200_000, 200_000),
+            insertions: 1,
+        };
+        let rows = run(&options, |_| ()).unwrap();
+        let rates: Vec<_> = rows.iter().filter(|row| row.metric == "rate" && row.contender != floor::NAME).collect();
+        assert_eq!(rates.len(), 7, "plain, shared and handles; one cuckoo filter");
+        for row in rates {
+            // Five standard deviations of the queries, and as much for the filter's own fill.
+            assert!(row.median < 0.01 + 10.0 * (0.01 / 200_000_f64).sqrt(), "{}: {}", row.contender, row.median);
+            assert!(row.median > 0.005, "{}: {}", row.contender, row.median);
+        }
     }
 
     #[test]

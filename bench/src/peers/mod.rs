@@ -22,7 +22,8 @@ use crate::measure::Entry;
 /// All of them.
 pub fn all<K: BenchKey>() -> Vec<Entry<K>> {
     vec![
-        Entry::of::<sbbf_rs_safe::SplitBlock>(),
+        Entry::of::<sbbf_rs_safe::SplitBlock<false>>(),
+        Entry::of::<sbbf_rs_safe::SplitBlock<true>>(),
         #[cfg(feature = "boost")]
         Entry::of::<boost_bloom::Boost<false>>(),
         #[cfg(feature = "boost")]

@@ -498,7 +498,7 @@ impl<'a> Source<'a> {
 /// use bouquet::{Bloom, codec::{Header, VERSION}, hash::HashId, registry};
 /// let header = Header::read(&Bloom::with_rate(100, 0.01)?.to_bytes())?;
 /// assert_eq!(header.kind, registry::find("standard")?.facts().number);
-/// assert_eq!((header.version, header.hash, header.seed), (VERSION, HashId::Xxh3, 0));
+/// assert_eq!((header.version, header.hash, header.seed), (VERSION, HashId::Folded, 0));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -588,7 +588,7 @@ impl Header {
         check("length of the frame", total, frame_len)?;
 
         let hash = HashId::from_number(hash).ok_or_else(|| {
-            Error::corrupt("hash function", "1 to 5", format!("{hash} (written by a newer version?)"))
+            Error::corrupt("hash function", "1 to 6", format!("{hash} (written by a newer version?)"))
         })?;
         let mut table = StateReader::new(&bytes[PRELUDE..parameters], "store table");
         let mut rows = Vec::with_capacity(sections);

@@ -8,7 +8,6 @@ use crate::capability::Item;
 use crate::core::CACHED_BITS;
 use crate::error::Result;
 use crate::hash::{Digest, Hashing};
-use crate::simd::four;
 
 /// Something that can be a key.
 ///
@@ -27,22 +26,6 @@ pub trait Key {
     #[inline(always)]
     fn digest(&self, hashing: &Hashing) -> Digest {
         self.with_bytes(|bytes| hashing.digest(bytes))
-    }
-
-    /// The keys as numbers, if that is what they are in memory: batches hash several numbers at once.
-    ///
-    /// ```
-    /// use bouquet::Key;
-    /// assert_eq!(Key::as_words(&[7u64, 8]), Some([7, 8].as_slice()));
-    /// assert_eq!(Key::as_words(&["seven", "eight"]), None);
-    /// ```
-    #[inline(always)]
-    fn as_words(keys: &[Self]) -> Option<&[u64]>
-    where
-        Self: Sized,
-    {
-        let _ = keys;
-        None
     }
 }
 
@@ -110,24 +93,7 @@ macro_rules! integer_keys {
 }
 
 // A cast from a signed type extends the sign.
-integer_keys!(u8, u16, u32, usize, i8, i16, i32, i64, isize);
-
-impl Key for u64 {
-    #[inline]
-    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-        f(&self.to_le_bytes())
-    }
-
-    #[inline(always)]
-    fn digest(&self, hashing: &Hashing) -> Digest {
-        hashing.digest_word(*self)
-    }
-
-    #[inline(always)]
-    fn as_words(keys: &[Self]) -> Option<&[u64]> {
-        Some(keys)
-    }
-}
+integer_keys!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
 
 impl Key for u128 {
     #[inline]
@@ -150,10 +116,7 @@ pub(crate) const BATCH: usize = 32;
 #[inline(always)]
 pub(crate) fn digest_batch<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn(Digest)) -> [Digest; BATCH] {
     let mut digests = [Digest { h1: 0, h2: 0 }; BATCH];
-    let numbers = K::as_words(keys).zip(hashing.word_flip());
-    let done = numbers.map_or(0, |(words, flip)| four::digests(words, flip, &mut digests));
-    digests.iter().take(done).for_each(|digest| touch(*digest));
-    for (digest, key) in digests.iter_mut().zip(keys).skip(done) {
+    for (digest, key) in digests.iter_mut().zip(keys) {
         *digest = key.digest(hashing);
         touch(*digest);
     }
@@ -253,18 +216,6 @@ pub(crate) fn insert_items<'a, F, T: Batched>(
         item.bare()?;
         insert(filter, item, digest)
     })
-}
-
-/// The first halves of the digests of up to [`BATCH`] keys, for those who do not need the others.
-#[inline(always)]
-pub(crate) fn first_halves<K: Key>(hashing: &Hashing, keys: &[K]) -> [u64; BATCH] {
-    let mut halves = [0; BATCH];
-    let numbers = K::as_words(keys).zip(hashing.word_flip());
-    let done = numbers.map_or(0, |(words, flip)| four::first_halves(words, flip, &mut halves));
-    for (half, key) in halves.iter_mut().zip(keys).skip(done) {
-        *half = key.digest(hashing).h1;
-    }
-    halves
 }
 
 /// Goes through the keys by batches, one batch ahead: `make` hashes a batch and asks the memory for what belongs to it, and only

@@ -153,7 +153,7 @@ fn info_has_stable_fields() {
     assert_eq!(fields.join(" "), expected);
     assert_eq!(info["items"], 1000);
     assert_eq!(info["bytes"], place.read("f").len());
-    assert_eq!(info["hash"], "xxh3-64");
+    assert_eq!(info["hash"], "fold-xxh3-64");
     place.run_with(&["build", "--wide", "-o", "wide"], "rose\n").found();
     assert_eq!(place.run(&["info", "--json", "wide"]).found().json()["hash"], "xxh3-128");
     assert_eq!(place.run_with(&["query", "wide"], "rose\n").found().text(), "rose\n");

@@ -35,7 +35,7 @@ use crate::core::bit_filter::{CACHED_WORDS, set_each, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
-use crate::key::{BATCH, Key, first_halves, one_batch_ahead};
+use crate::key::{BATCH, Key, one_batch_ahead};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
 use crate::simd::{prefetch, split_block};
 use crate::store::{BitStore, Words};
@@ -112,6 +112,15 @@ const MODE: Parameter = Parameter {
 /// Parquet's filters have at most this many blocks, whose number is multiplied with 32 bits of hash.
 const PARQUET_MAX_BLOCKS: u64 = 1 << 31;
 
+/// The blocks of a batch of keys, and for each the word of hash that the bits in it follow from.
+type Places = [(usize, u32); BATCH];
+
+/// Whether the build's own target features allow the vector code. Then a batch in the cache is hashed on the way: elsewhere the
+/// hash would be called for every key, since code for all machines is not inlined into that for some.
+const INLINED: bool = cfg!(all(target_arch = "x86_64", target_feature = "avx2"));
+
+const NO_PLACES: Places = [(0, 0); BATCH];
+
 impl Split {
     #[inline(always)]
     fn block_bits(&self) -> u64 {
@@ -133,18 +142,12 @@ impl Split {
         (self.block(digest) as usize, digest.h1 as u32)
     }
 
-    /// Where the keys' bits are, on their way to the cache.
+    /// Where the keys' bits are; `touch` may ask the memory for the block.
     #[inline(always)]
-    fn places<K: Key>(
-        &self,
-        blocks: &[split_block::Block],
-        hashing: &Hashing,
-        keys: &[K],
-        places: &mut [(usize, u32)],
-    ) {
-        for (place, h1) in places.iter_mut().zip(first_halves(hashing, keys)).take(keys.len()) {
-            *place = self.place(Digest { h1, h2: 0 });
-            prefetch(blocks, place.0);
+    fn places<K: Key>(&self, hashing: &Hashing, keys: &[K], places: &mut Places, touch: impl Fn(usize)) {
+        for (place, key) in places.iter_mut().zip(keys) {
+            *place = self.place(key.digest(hashing));
+            touch(place.0);
         }
     }
 }
@@ -189,7 +192,7 @@ impl Layout for Split {
                 return Err(Error::parameter("mode", "free unless blocks are 8 words of 32 bits", "parquet"));
             }
             let hashing = config.hashing();
-            if hashing.seed() != 0 || !matches!(hashing.id(), HashId::Xxh3 | HashId::Xxh64) {
+            if hashing.seed() != 0 || !matches!(hashing.id(), HashId::Folded | HashId::Xxh3 | HashId::Xxh64) {
                 return Err(Error::parameter("mode", "free unless the hash is public with seed 0", "parquet"));
             }
         }
@@ -298,15 +301,19 @@ impl Layout for Split {
         let count = keys.len().min(answers.len());
         let (blocks, keys, answers) = (words.as_chunks().0, &keys[..count], &mut answers[..count]);
         if words.len() > CACHED_WORDS {
-            let make = |keys: &[K], places: &mut [_; BATCH]| self.places(blocks, hashing, keys, places);
-            one_batch_ahead(keys, (0, 0), make, |start, places| {
+            let make = |keys: &[K], places: &mut _| self.places(hashing, keys, places, |at| prefetch(blocks, at));
+            one_batch_ahead(keys, NO_PLACES[0], make, |start, places| {
                 split_block::test_batch(blocks, |i| places[i], &mut answers[start..start + places.len()]);
             });
             return;
         }
+        if INLINED {
+            return split_block::test_batch(blocks, |i| self.place(keys[i].digest(hashing)), answers);
+        }
+        let mut places = NO_PLACES;
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let halves = first_halves(hashing, keys);
-            split_block::test_batch(blocks, |i| self.place(Digest { h1: halves[i % BATCH], h2: 0 }), answers);
+            self.places(hashing, keys, &mut places, |_| ());
+            split_block::test_batch(blocks, |i| places[i % BATCH], answers);
         }
     }
 
@@ -314,17 +321,19 @@ impl Layout for Split {
         if !self.vector {
             return keys.iter().map(|key| u64::from(self.set(words, key.digest(hashing)))).sum();
         }
-        let (mut fresh, beyond) = (0, words.len() > CACHED_WORDS);
+        if INLINED && words.len() <= CACHED_WORDS {
+            let place = |i: usize| self.place(keys[i].digest(hashing));
+            return split_block::set_batch(words.as_chunks_mut().0, place, keys.len());
+        }
+        let (mut fresh, mut places, beyond) = (0, NO_PLACES, words.len() > CACHED_WORDS);
         for keys in keys.chunks(BATCH) {
+            let blocks = words.as_chunks_mut().0;
             if beyond {
-                let mut places = [(0, 0); BATCH];
-                self.places(words.as_chunks().0, hashing, keys, &mut places);
-                fresh += split_block::set_batch(words.as_chunks_mut().0, |i| places[i % BATCH], keys.len());
-                continue;
+                self.places(hashing, keys, &mut places, |at| prefetch(blocks, at));
+            } else {
+                self.places(hashing, keys, &mut places, |_| ());
             }
-            let halves = first_halves(hashing, keys);
-            let place = |i: usize| self.place(Digest { h1: halves[i % BATCH], h2: 0 });
-            fresh += split_block::set_batch(words.as_chunks_mut().0, place, keys.len());
+            fresh += split_block::set_batch(blocks, |i| places[i % BATCH], keys.len());
         }
         fresh
     }

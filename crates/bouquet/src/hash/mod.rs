@@ -60,7 +60,6 @@ mod universal;
 
 pub use choices::Choices;
 pub use digest::{Digest, HashId, Hashing, Secret, SplitMix, fastrange, mix};
-pub(crate) use digest::{FOLD, XXH3_PRIME};
 pub use family::{Family, Halving, MAX_HASHES, Reduction};
 pub use one_hash::OneHash;
 pub(crate) use one_hash::prime_from;

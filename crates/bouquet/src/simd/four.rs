@@ -1,34 +1,9 @@
-//! Four keys at a time with AVX2, for batches: the digests of numbers, and bits at the positions of the default scheme.
+//! Four keys at a time with AVX2, for batches: bits at the positions of the default schemes.
 //!
-//! What they must equal is written elsewhere, for one key: [`Hashing::digest_word`](crate::hash::Hashing::digest_word)
-//! and [`flat`](super::flat). A machine without AVX2 is told so, and the caller goes on with those.
+//! What they must equal is written elsewhere, for one key: [`flat`](super::flat). A machine without AVX2 is told so, and the caller
+//! goes on with that.
 
 use crate::hash::Digest;
-
-/// Writes digests of numbers under XXH3 with 64 bits, of which `flip` is what the seed makes, and says how many: as many fours
-/// as there are in both, none without AVX2.
-#[inline(always)]
-pub(crate) fn digests(words: &[u64], flip: u64, digests: &mut [Digest]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the machine has AVX2.
-        return unsafe { avx2::digests(words, flip, digests) };
-    }
-    let _ = (words, flip, digests);
-    0
-}
-
-/// Writes the first halves of the digests of numbers, as [`digests`] does.
-#[inline(always)]
-pub(crate) fn first_halves(words: &[u64], flip: u64, halves: &mut [u64]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the machine has AVX2.
-        return unsafe { avx2::first_halves(words, flip, halves) };
-    }
-    let _ = (words, flip, halves);
-    0
-}
 
 /// Whether all k fields of 2^LOG bits (one or four) are nonzero, for up to `N` digests (from 4 to 252), as
 /// [`flat::test_batch`](super::flat::test_batch) says; `false` when nothing was done, because there is no AVX2 or m is too large
@@ -62,7 +37,7 @@ pub(crate) unsafe fn test_batch<const N: usize, const SLICED: bool, const LOG: i
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use crate::hash::{Digest, FOLD, GOLDEN, THIRD_WORD, XXH3_PRIME};
+    use crate::hash::{Digest, GOLDEN, THIRD_WORD};
 
     /// Positions of every key that are looked at before those that have failed are left behind.
     pub(super) const HEAD: u64 = 2;
@@ -80,71 +55,6 @@ mod avx2 {
         let (low, high) = (all(b & 0xFFFF_FFFF), all(b >> 32));
         let crossed = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64::<32>(a), low), _mm256_mul_epu32(a, high));
         _mm256_add_epi64(_mm256_mul_epu32(a, low), _mm256_slli_epi64::<32>(crossed))
-    }
-
-    /// Both halves of the products, exclusive or.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn fold(a: __m256i, b: u64) -> __m256i {
-        let (low, high, upper) = (all(b & 0xFFFF_FFFF), all(b >> 32), _mm256_srli_epi64::<32>(a));
-        let lowest = _mm256_mul_epu32(a, low);
-        let middle = _mm256_add_epi64(_mm256_mul_epu32(upper, low), _mm256_srli_epi64::<32>(lowest));
-        let other = _mm256_add_epi64(_mm256_mul_epu32(a, high), _mm256_and_si256(middle, all(0xFFFF_FFFF)));
-        let carried = _mm256_add_epi64(_mm256_srli_epi64::<32>(middle), _mm256_srli_epi64::<32>(other));
-        let high_half = _mm256_add_epi64(_mm256_mul_epu32(upper, high), carried);
-        let low_half = _mm256_blend_epi32::<0b1010_1010>(lowest, _mm256_slli_epi64::<32>(other));
-        _mm256_xor_si256(high_half, low_half)
-    }
-
-    /// XXH3 of eight bytes.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn hash(words: __m256i, flip: __m256i) -> __m256i {
-        let by_32 = _mm256_shuffle_epi32::<0b10_11_00_01>(words);
-        let by_17 = _mm256_or_si256(_mm256_slli_epi64::<17>(words), _mm256_srli_epi64::<47>(words));
-        // Rotated left by seven bytes: each byte comes from the one above.
-        let bytes = _mm_setr_epi8(1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13, 14, 15, 8);
-        let by_56 = _mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(bytes));
-        let x = _mm256_xor_si256(_mm256_xor_si256(by_32, by_17), _mm256_xor_si256(by_56, flip));
-        let x = multiply(x, XXH3_PRIME);
-        let x = _mm256_xor_si256(x, _mm256_add_epi64(_mm256_srli_epi64::<35>(x), all(8)));
-        let x = multiply(x, XXH3_PRIME);
-        _mm256_xor_si256(x, _mm256_srli_epi64::<28>(x))
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub(super) fn first_halves(words: &[u64], flip: u64, halves: &mut [u64]) -> usize {
-        let (flip, mut count) = (all(flip), 0);
-        for (words, halves) in words.as_chunks::<4>().0.iter().zip(halves.as_chunks_mut::<4>().0) {
-            // SAFETY: four words are 32 bytes to be read, four halves 32 to be written; unaligned accesses take any address.
-            unsafe {
-                let first = hash(_mm256_loadu_si256(words.as_ptr().cast()), flip);
-                _mm256_storeu_si256(halves.as_mut_ptr().cast(), first);
-            }
-            count += 4;
-        }
-        count
-    }
-
-    #[target_feature(enable = "avx2")]
-    pub(super) fn digests(words: &[u64], flip: u64, digests: &mut [Digest]) -> usize {
-        let (flip, mut count) = (all(flip), 0);
-        for (words, digests) in words.as_chunks::<4>().0.iter().zip(digests.as_chunks_mut::<4>().0) {
-            // SAFETY: four words are 32 readable bytes; unaligned loads take any address.
-            let first = hash(unsafe { _mm256_loadu_si256(words.as_ptr().cast()) }, flip);
-            let second = fold(first, FOLD);
-            // Digests 0 and 2, then 1 and 3.
-            let (even, odd) = (_mm256_unpacklo_epi64(first, second), _mm256_unpackhi_epi64(first, second));
-            let at = digests.as_mut_ptr().cast::<__m256i>();
-            // SAFETY: a digest is its two halves in order (`repr(C)`), four of them are 64 writable bytes, and unaligned
-            // stores take any address.
-            unsafe {
-                _mm256_storeu_si256(at, _mm256_permute2x128_si256::<0x20>(even, odd));
-                _mm256_storeu_si256(at.add(1), _mm256_permute2x128_si256::<0x31>(even, odd));
-            }
-            count += 4;
-        }
-        count
     }
 
     /// The words at the positions that x has in m fields of 2^LOG bits from `start` on, shifted so that the lowest bit tells whether
@@ -297,27 +207,8 @@ mod avx2 {
 mod tests {
     use super::*;
     use crate::hash::{Hashing, SplitMix};
-    use crate::key::{BATCH, digest_batch, first_halves};
+    use crate::key::{BATCH, digest_batch};
     use crate::simd::flat;
-
-    #[test]
-    fn digests_of_numbers_are_those_of_one_number() {
-        let mut random = SplitMix::new(7);
-        for seed in [0, 1, u64::MAX, 0x0123_4567_89AB_CDEF] {
-            for hashing in [Hashing::seeded(seed), Hashing::seeded_wide(seed)] {
-                for count in 0..=BATCH {
-                    let extremes = [0, 1, u64::MAX, 1 << 63, 0xFFFF_FFFF, 0xFFFF_FFFF << 32];
-                    let keys: Vec<u64> =
-                        (0..count).map(|i| extremes.get(i).copied().unwrap_or_else(|| random.next_u64())).collect();
-                    let (digests, halves) = (digest_batch(&hashing, &keys, |_| ()), first_halves(&hashing, &keys));
-                    for (i, key) in keys.iter().enumerate() {
-                        assert_eq!(digests[i], hashing.digest_word(*key), "{key:#x}");
-                        assert_eq!(halves[i], digests[i].h1);
-                    }
-                }
-            }
-        }
-    }
 
     #[test]
     fn batches_answer_as_single_tests_do() {

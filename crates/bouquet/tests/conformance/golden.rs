@@ -1,7 +1,7 @@
-//! Golden frames: one of every kind and format version, with the answers that it gave when it was written.
+//! Golden frames: one of every kind, public digest and format version, with the answers that it gave when it was written.
 //!
-//! `tests/golden/v<version>/<kind>.bq` is the frame, `<kind>.answers` what it says about some keys. They are written
-//! once, by `BOUQUET_WRITE_GOLDEN=1 cargo test -p bouquet --test conformance golden`, which makes what is missing
+//! `tests/golden/v<version>/<kind>.bq` is the frame with XXH3, `<kind>.folded.bq` the one with the default digest;
+//! `<kind>.answers` and `<kind>.folded.answers` are what they say about some keys. They are written once, by `BOUQUET_WRITE_GOLDEN=1 cargo test -p bouquet --test conformance golden`, which makes what is missing
 //! and never touches what is there.
 
 use std::fmt::Write as _;
@@ -10,15 +10,24 @@ use std::path::{Path, PathBuf};
 
 use bouquet::capability::{Answer, Value};
 use bouquet::codec::{Header, VERSION};
+use bouquet::hash::Hashing;
+use bouquet::kind::Kind;
 use bouquet::registry;
 use bouquet::{Filter, OpenOptions};
 
 use crate::subject::{ABSENT, Because, Keys, Observed, Subject, Verdict, observe, unchanged};
 
 const ITEMS: u64 = 50;
+const SEED: u64 = 0x676f_6c64;
 
 fn folder(version: u16) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{version}"))
+}
+
+/// The golden frames of a kind and the digests that they have.
+fn frames(kind: &Kind) -> [(PathBuf, Hashing); 2] {
+    let path = |ending| folder(VERSION).join(format!("{}{ending}", kind.facts().id));
+    [(path(".bq"), Hashing::xxh3(SEED)), (path(".folded.bq"), Hashing::seeded(SEED))]
 }
 
 /// Some members, and strangers enough that some of them seem to be members.
@@ -78,12 +87,12 @@ fn write_missing() -> Verdict {
     let folder = folder(VERSION);
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(&folder).map_err(fail)?;
-    for kind in registry::kinds() {
-        let path = folder.join(format!("{}.bq", kind.facts().id));
+    for (kind, (path, hashing)) in registry::kinds().flat_map(|kind| frames(kind).map(|frame| (kind, frame))) {
         if path.exists() {
             continue;
         }
-        let filter = Subject::new(kind).seeded(ITEMS, 0.02, 0..ITEMS, 0x676f_6c64)?;
+        let subject = Subject::new(kind);
+        let filter = subject.build(&subject.config(ITEMS, 0.02)?.hashed(hashing), &Keys::new(0..ITEMS))?;
         fs::write(&path, filter.to_bytes()).map_err(fail)?;
         fs::write(path.with_extension("answers"), answers(&filter)?).map_err(fail)?;
     }
@@ -96,8 +105,7 @@ fn golden_frames_still_load_and_answer_as_recorded() {
         write_missing().expect("golden frames can be written");
     }
     let mut failures = Vec::new();
-    for kind in registry::kinds() {
-        let path = folder(VERSION).join(format!("{}.bq", kind.facts().id));
+    for (path, _) in registry::kinds().flat_map(frames) {
         if !path.exists() {
             failures.push(format!("{} is missing; see the head of tests/conformance/golden.rs", path.display()));
         }
