@@ -261,8 +261,7 @@ impl Layout for Split {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        let at = fastrange(digest.h1, self.blocks) as usize;
-        match split_block::test_usually(self.instructions, words.as_chunks().0, at, digest.h1 as u32) {
+        match split_block::test_usually(self.instructions, words.as_chunks().0, self.blocks, digest.h1) {
             Some(found) => found,
             None => test_unusual(*self, words, digest.h1),
         }
@@ -270,8 +269,7 @@ impl Layout for Split {
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        let at = fastrange(digest.h1, self.blocks) as usize;
-        split_block::set_usually(self.instructions, words.as_chunks_mut().0, at, digest.h1 as u32)
+        split_block::set_usually(self.instructions, words.as_chunks_mut().0, self.blocks, digest.h1)
     }
 
     #[inline(always)]

@@ -412,7 +412,7 @@ pub struct Hashing {
 /// The hash of a number under the default digest.
 ///
 /// A product of 128 bits has its best bits in the middle: the lowest depend on few bits of the number, and so do the highest.
-/// Folded, every bit has one of the good ones in it, but neighbours still have neighbours; the second time they are gone.
+/// Folded, every bit has one of the good ones in it, but neighbours are still neighbours; the second time they are not.
 pub(super) mod folded {
     use super::{GOLDEN, SplitMix, fold};
 
@@ -631,9 +631,10 @@ impl Hashing {
     pub fn digest(&self, key: &[u8]) -> Digest {
         // Inlined, so that a key of constant length is hashed without a look at its length.
         if self.id == HashId::Folded {
-            let word = <[u8; 8]>::try_from(key).map(u64::from_le_bytes);
-            let xxh3 = |_| xxhash_rust::xxh3::xxh3_64_with_seed(key, self.seed);
-            return Digest::from_word(word.map_or_else(xxh3, |word| folded::hash(word, self.flip)));
+            return Digest::from_word(match <[u8; 8]>::try_from(key) {
+                Ok(word) => folded::hash(u64::from_le_bytes(word), self.flip),
+                Err(_) => xxhash_rust::xxh3::xxh3_64_with_seed(key, self.seed),
+            });
         }
         slower_digest(self.id, self.seed, self.keyed.as_deref(), key)
     }
@@ -661,7 +662,7 @@ impl Hashing {
 #[inline(never)]
 fn slower_digest(id: HashId, seed: u64, keyed: Option<&(Secret, Subkeys)>, key: &[u8]) -> Digest {
     match id {
-        // The default is not hashed here, and has no eight bytes if it ever is.
+        // The default has been hashed before it comes here.
         HashId::Xxh3 | HashId::Folded => {
             return Digest::from_word(xxhash_rust::xxh3::xxh3_64_with_seed(key, seed));
         }

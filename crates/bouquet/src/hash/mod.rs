@@ -30,7 +30,7 @@
 //! # What they cost
 //!
 //! False-positive rates, by 4·10⁷ queries to 4000 small filters and by 10⁸ queries to 40 large ones (standard error
-//! 0.03·10⁻⁵); and the time for a key of eight bytes, k = 7, m = 10⁷, its digest included, on one machine.
+//! 0.03·10⁻⁵); and the time for a key of eight bytes, k = 7, m = 10⁷, its digest by XXH3 included, on one machine.
 //!
 //! | scheme | n=64, m=1024, k=11 | n=10,000, m=240,000, k=17 | time |
 //! |---|---|---|---|

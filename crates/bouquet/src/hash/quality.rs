@@ -221,8 +221,8 @@ const SORTS_OF_NUMBERS: [Sort; 16] = [
     ("digits", |i| (0..8).fold(0, |text, place| text << 8 | (b'0' as u64 + i / 10_u64.pow(place) % 10))),
 ];
 
-/// By how many standard deviations fill and rate are off in filters of keys of one sort, whose digests `word` makes of a key and what a seed
-/// contributes: the fill against that of random keys, the rate against that of the very content.
+/// By how many standard deviations fill and rate are off in filters of keys of one sort: the fill against that of random keys, the
+/// rate against that of the very content. `word` makes a digest of a key and of what the seed contributes.
 fn deviations<L: Layout>(layout: &L, key: fn(u64) -> u64, word: fn(u64, u64) -> u64) -> (f64, f64) {
     const KEYS: u64 = 10_000;
     const FILTERS: u64 = 50;

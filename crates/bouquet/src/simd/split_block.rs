@@ -8,6 +8,8 @@
 pub(crate) const SALT: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
+use crate::hash::fastrange;
+
 /// Eight lanes, two to a word, the even lane in the low half.
 pub(crate) type Block = [u64; 4];
 
@@ -226,32 +228,66 @@ fn avx2_set(block: &mut Block, x: u32) -> bool {
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 use avx2::{set as avx2_set, test as avx2_test};
 
-/// Whether the block of this number has all bits of the key, false beyond the end; nothing if this is not usual. Inlined where the
-/// build's own target features allow the vector code, else one call to it where the machine has it: that is dearer than
-/// inlined AVX2, but cheaper than SSE2, whose multiplications and shifts take four times the instructions.
+/// Whether a key has all its bits in its block, which is one of the first `among`, by AVX2; false beyond the end. Where it has to be
+/// called, all of it is: the fewer registers a loop over keys needs around the call, the better.
+///
+/// # Safety
+///
+/// The machine has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[cfg_attr(target_feature = "avx2", inline)]
+#[cfg_attr(not(target_feature = "avx2"), inline(never))]
+#[target_feature(enable = "avx2")]
+fn avx2_test_among(blocks: &[Block], among: u64, h1: u64) -> bool {
+    blocks.get(fastrange(h1, among) as usize).is_some_and(|block| avx2::test(block, h1 as u32))
+}
+
+/// As [`avx2_test_among`]; nothing is done beyond the end.
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn avx2_set_among(blocks: &mut [Block], among: u64, h1: u64) -> Option<bool> {
+    Some(avx2::set(blocks.get_mut(fastrange(h1, among) as usize)?, h1 as u32))
+}
+
+/// Whether a key has all its bits in its block, which is one of the first `among`, false beyond the end; nothing if this is not usual.
+/// Inlined where the build's own target features allow the vector code, else one call to it where the machine has it: that
+/// is dearer than inlined AVX2, but cheaper than SSE2, whose multiplications and shifts take four times the instructions.
 #[inline(always)]
-pub(crate) fn test_usually(instructions: Instructions, blocks: &[Block], at: usize, x: u32) -> Option<bool> {
-    // Not as below: a loop over keys that changes nothing asks this once.
+pub(crate) fn test_usually(instructions: Instructions, blocks: &[Block], among: u64, h1: u64) -> Option<bool> {
+    // A loop over keys that changes nothing asks this once.
     if instructions.beyond != 0 {
         return None;
     }
     #[cfg(target_arch = "x86_64")]
     // SAFETY: `beyond` is zero, so the machine has AVX2.
-    return Some(blocks.get(at).is_some_and(|block| unsafe { avx2_test(block, x) }));
+    return Some(unsafe { avx2_test_among(blocks, among, h1) });
     #[cfg(not(target_arch = "x86_64"))]
-    return Some(blocks.get(at).is_some_and(|block| scalar::test(block, x)));
+    return Some(blocks.get(fastrange(h1, among) as usize).is_some_and(|block| scalar::test(block, h1 as u32)));
 }
 
-/// Sets the bits of the key in the block of this number and says whether one was new; nothing is done beyond the end, or if this
-/// is not usual. Inlined or called as [`test_usually`] is.
+/// Sets the bits of a key in its block, which is one of the first `among`, and says whether one was new; nothing is done beyond the
+/// end, or if this is not usual. Inlined or called as [`test_usually`] is.
 #[inline(always)]
-pub(crate) fn set_usually(instructions: Instructions, blocks: &mut [Block], at: usize, x: u32) -> Option<bool> {
-    let block = blocks.get_mut(at | instructions.beyond)?;
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: no slice has an element of the number `usize::MAX`, so `beyond` is zero and the machine has AVX2.
-    return Some(unsafe { avx2_set(block, x) });
-    #[cfg(not(target_arch = "x86_64"))]
-    return Some(scalar::set(block, x));
+pub(crate) fn set_usually(instructions: Instructions, blocks: &mut [Block], among: u64, h1: u64) -> Option<bool> {
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+    {
+        if instructions.beyond != 0 {
+            return None;
+        }
+        // SAFETY: `beyond` is zero, so the machine has AVX2.
+        return unsafe { avx2_set_among(blocks, among, h1) };
+    }
+    #[cfg(any(not(target_arch = "x86_64"), target_feature = "avx2"))]
+    {
+        // One comparison tells of both.
+        let block = blocks.get_mut(fastrange(h1, among) as usize | instructions.beyond)?;
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the build demands AVX2.
+        return Some(unsafe { avx2_set(block, h1 as u32) });
+        #[cfg(not(target_arch = "x86_64"))]
+        return Some(scalar::set(block, h1 as u32));
+    }
 }
 
 /// Whether the block of this number has all bits of the key, usual or not; false beyond the end.
@@ -371,15 +407,15 @@ mod tests {
                 "usual",
                 |b, x| {
                     let (usual, blocks) = (Instructions::detected(true), &[*b]);
-                    assert_ne!(test_usually(usual, blocks, 1, x), Some(true), "beyond the end");
-                    assert_eq!(test_usually(Instructions::detected(false), blocks, 0, x), None, "not usual");
-                    test_usually(usual, blocks, 0, x).unwrap_or_else(|| test(usual, blocks, 0, x))
+                    assert_ne!(test_usually(usual, blocks, 2, 1 << 63 | u64::from(x)), Some(true), "beyond the end");
+                    assert_eq!(test_usually(Instructions::detected(false), blocks, 1, x.into()), None, "not usual");
+                    test_usually(usual, blocks, 1, x.into()).unwrap_or_else(|| test(usual, blocks, 0, x))
                 },
                 |b, x| {
                     let (usual, blocks) = (Instructions::detected(true), std::slice::from_mut(b));
-                    assert_eq!(set_usually(usual, blocks, 1, x), None, "beyond the end");
-                    assert_eq!(set_usually(Instructions::detected(false), blocks, 0, x), None, "not usual");
-                    set_usually(usual, blocks, 0, x).unwrap_or_else(|| set(usual, blocks, 0, x))
+                    assert_eq!(set_usually(usual, blocks, 2, 1 << 63 | u64::from(x)), None, "beyond the end");
+                    assert_eq!(set_usually(Instructions::detected(false), blocks, 1, x.into()), None, "not usual");
+                    set_usually(usual, blocks, 1, x.into()).unwrap_or_else(|| set(usual, blocks, 0, x))
                 },
             ),
             (
