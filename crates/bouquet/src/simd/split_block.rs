@@ -271,23 +271,16 @@ pub(crate) fn test_usually(instructions: Instructions, blocks: &[Block], among: 
 #[inline(always)]
 pub(crate) fn set_usually(instructions: Instructions, blocks: &mut [Block], among: u64, h1: u64) -> Option<bool> {
     #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-    {
-        if instructions.beyond != 0 {
-            return None;
-        }
-        // SAFETY: `beyond` is zero, so the machine has AVX2.
-        return unsafe { avx2_set_among(blocks, among, h1) };
-    }
+    // SAFETY: `beyond` is zero, so the machine has AVX2.
+    return if instructions.beyond == 0 { unsafe { avx2_set_among(blocks, among, h1) } } else { None };
+    // Elsewhere one comparison tells of both.
     #[cfg(any(not(target_arch = "x86_64"), target_feature = "avx2"))]
-    {
-        // One comparison tells of both.
-        let block = blocks.get_mut(fastrange(h1, among) as usize | instructions.beyond)?;
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the build demands AVX2.
-        return Some(unsafe { avx2_set(block, h1 as u32) });
-        #[cfg(not(target_arch = "x86_64"))]
-        return Some(scalar::set(block, h1 as u32));
-    }
+    let block = blocks.get_mut(fastrange(h1, among) as usize | instructions.beyond)?;
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+    // SAFETY: the build demands AVX2.
+    return Some(unsafe { avx2_set(block, h1 as u32) });
+    #[cfg(not(target_arch = "x86_64"))]
+    return Some(scalar::set(block, h1 as u32));
 }
 
 /// Whether the block of this number has all bits of the key, usual or not; false beyond the end.
