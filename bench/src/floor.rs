@@ -8,8 +8,8 @@ use crate::keys::BenchKey;
 /// A table as large as bouquet's standard filter for the same keys and rate, of which each key owns one bit.
 ///
 /// As a filter it is poor (a Bloom filter with one hash function); as a measure it is what the machine allows: two folded
-/// multiplications of a number, or XXH3-64 of other keys, then one word read or written. Its batch forms hash [`BATCH`] keys and ask the memory for their lines
-/// before they touch the first.
+/// multiplications of a number, or XXH3-64 of other keys, then one word read or written. Its batch forms hash [`BATCH`] keys
+/// and ask the memory for their lines before they touch the first.
 pub struct Floor {
     words: Vec<u64>,
     seed: u64,

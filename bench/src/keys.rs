@@ -21,7 +21,8 @@ pub trait BenchKey: bouquet::Key + Hash + Copy + Send + Sync + 'static {
         None
     }
 
-    /// The hash of the floor rows: what is cheapest among those that do justice to any keys.
+    /// The hash of the floor rows: what is cheapest among those that do justice to any keys. Written out here, so that the floor owes
+    /// nothing to the code beside which it is measured.
     fn cheapest(&self, seed: u64) -> u64;
 
     /// The hash of peers that take hashes instead of keys.
@@ -139,8 +140,8 @@ impl<K: BenchKey> Workload<K> {
 pub const COUNTED: &str = "counted";
 
 impl Workload<u64> {
-    /// The same for keys as databases give them, 0 to n - 1, and absent ones that go on from there: not random, so that the rate shows
-    /// what the contender's hash makes of them.
+    /// The same for keys as databases give them, 0 to n - 1, and absent ones that go on from there: not random, so that the rate
+    /// shows what the contender's hash makes of them.
     pub fn counted(n: u64, fpr: f64, queries: u64) -> Self {
         let present = (0..queries).map(|query| mix(query) % n).collect();
         Workload { fpr, inserted: (0..n).collect(), present, absent: (n..n + queries).collect() }

@@ -194,18 +194,18 @@ mod tests {
             sizes: vec![20_000],
             rates: vec![0.01],
             keys: vec![COUNTED.into()],
-            only: vec!["bouquet ultra-fast".into(), "bouquet standard".into(), "bouquet cuckoo".into()],
+            only: vec!["bouquet ultra-fast".into(), "bouquet standard".into()],
             rounds: 1,
             queries: (200_000, 200_000),
             insertions: 1,
         };
         let rows = run(&options, |_| ()).unwrap();
         let rates: Vec<_> = rows.iter().filter(|row| row.metric == "rate" && row.contender != floor::NAME).collect();
-        assert_eq!(rates.len(), 7, "plain, shared and handles; one cuckoo filter");
+        assert_eq!(rates.len(), 6, "plain, shared and through the handle");
         for row in rates {
             // Five standard deviations of the queries, and as much for the filter's own fill.
-            assert!(row.median < 0.01 + 10.0 * (0.01 / 200_000_f64).sqrt(), "{}: {}", row.contender, row.median);
-            assert!(row.median > 0.005, "{}: {}", row.contender, row.median);
+            let off = (row.median - 0.01).abs();
+            assert!(off < 10.0 * (0.01 / 200_000_f64).sqrt(), "{}: {}", row.contender, row.median);
         }
     }
 

@@ -489,11 +489,11 @@ impl PrunedTable {
     ///
     /// ```
     /// use bouquet::counting::pruned_counting::PrunedTable;
-    /// let mut table = PrunedTable::with_size(400, 3)?;
+    /// let mut table = PrunedTable::with_size(350, 3)?;
     /// (0..100u64).try_for_each(|key| table.insert(&key, b"").map(drop))?;
-    /// let before = table.crowded();
+    /// assert!(table.crowded() > 0);
     /// table.balance(10_000)?;
-    /// assert!(before > 2 && table.crowded() <= 1);
+    /// assert_eq!(table.crowded(), 0);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn balance(&mut self, limit: u64) -> Result<u64> {

@@ -1,8 +1,9 @@
 //! Golden frames: one of every kind, public digest and format version, with the answers that it gave when it was written.
 //!
 //! `tests/golden/v<version>/<kind>.bq` is the frame with XXH3, `<kind>.folded.bq` the one with the default digest;
-//! `<kind>.answers` and `<kind>.folded.answers` are what they say about some keys. They are written once, by `BOUQUET_WRITE_GOLDEN=1 cargo test -p bouquet --test conformance golden`, which makes what is missing
-//! and never touches what is there.
+//! `<kind>.answers` and `<kind>.folded.answers` are what they say about some keys. They are written once, by
+//! `BOUQUET_WRITE_GOLDEN=1 cargo test -p bouquet --test conformance golden`, which makes what is missing and never touches what
+//! is there.
 
 use std::fmt::Write as _;
 use std::fs;
