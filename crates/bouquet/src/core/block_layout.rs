@@ -15,11 +15,12 @@ use std::sync::{Arc, OnceLock};
 
 use crate::capability::Estimate;
 use crate::core::Layout;
-use crate::core::bit_filter::{set_each, test_each};
+use crate::core::bit_filter::{digests, set_each, test_each};
 use crate::error::{Error, Result};
-use crate::hash::{Digest, MAX_HASHES, SplitMix, fastrange};
+use crate::hash::{Digest, Hashing, MAX_HASHES, SplitMix, fastrange};
+use crate::key::{BATCH, Key};
 use crate::kind::{Config, Facts, Setting};
-use crate::simd::{prefetch, unrolled};
+use crate::simd::{Avx2, INLINED, line, prefetch, unrolled};
 use crate::store::BitStore;
 use crate::theory::blocks::{self, Inner};
 
@@ -83,9 +84,10 @@ pub struct Blocks<K> {
     hashes: u32,
     /// The bits in every block of a key, and how many of the first blocks have one more: no key pays for the division.
     share: (u32, u32),
-    /// The k of a rate of 1 % in a cache line, 6, or one more, if it is one of them; else zero. For these, test and set are
-    /// inlined.
-    usual: u32,
+    /// The vector code for places in a cache line, if all follow from the digest or from one derived of it.
+    vector: Option<Avx2>,
+    /// The same if all follow from the digest, as for a rate of 1 %: what a single call looks at.
+    usual: Option<Avx2>,
     patterns: Arc<OnceLock<Vec<u64>>>,
     kind: PhantomData<K>,
 }
@@ -262,7 +264,6 @@ impl<K: BlockKind> Blocks<K> {
         }
     }
 
-    /// Whether a block fits in one word and its bits are the key's own, so that a mask serves.
     /// Whether the block is a cache line and all places in it are fields of h2: the usual case, which needs no [`Fields`].
     #[inline(always)]
     fn in_line(&self) -> bool {
@@ -274,6 +275,11 @@ impl<K: BlockKind> Blocks<K> {
     fn test_unusual(&self, words: &[u64], digest: Digest) -> bool {
         if self.in_line() {
             let Some(line) = words.as_chunks::<8>().0.get(self.block(digest, 0) as usize) else { return false };
+            if let Some(avx2) = self.vector {
+                let more = self.hashes.saturating_sub(LINE_FIELDS);
+                return line::has(avx2, line, self.hashes, digest.h2)
+                    && (more == 0 || line::has(avx2, line, more, digest.derive(Fields::MORE).h1));
+            }
             return unrolled!(self.hashes, line_has, line, digest);
         }
         if self.in_word() {
@@ -284,6 +290,7 @@ impl<K: BlockKind> Blocks<K> {
         test_each(self, words, digest)
     }
 
+    /// Whether a block fits in one word and its bits are the key's own, so that a mask serves.
     #[inline]
     fn in_word(&self) -> bool {
         self.shape.block_bits <= 64 && self.shape.patterns == 0
@@ -329,11 +336,13 @@ impl<K: BlockKind> Layout for Blocks<K> {
             blocks,
             hashes,
             share: (hashes / g, hashes % g),
-            usual: 0,
+            vector: None,
+            usual: None,
             patterns: Arc::default(),
             kind: PhantomData,
         };
-        layout.usual = if layout.in_line() && matches!(hashes, 6 | 7) { hashes } else { 0 };
+        layout.vector = Avx2::detected().filter(|_| layout.in_line() && hashes <= 2 * line::MOST);
+        layout.usual = layout.vector.filter(|_| hashes <= line::MOST);
         Ok(layout)
     }
 
@@ -383,20 +392,15 @@ impl<K: BlockKind> Layout for Blocks<K> {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if self.usual == 0 {
-            return self.test_unusual(words, digest);
+        match self.usual {
+            Some(avx2) => line::test(avx2, words.as_chunks().0, self.blocks, self.hashes, digest),
+            None => self.test_unusual(words, digest),
         }
-        let Some(line) = words.as_chunks().0.get(self.block(digest, 0) as usize) else { return false };
-        if self.usual == 6 { line_has::<6>(line, digest) } else { line_has::<7>(line, digest) }
     }
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        if self.usual == 0 {
-            return None;
-        }
-        let line = words.as_chunks_mut().0.get_mut(self.block(digest, 0) as usize)?;
-        Some(if self.usual == 6 { set_in_line::<6>(line, digest) } else { set_in_line::<7>(line, digest) })
+        line::set(self.usual?, words.as_chunks_mut().0, self.blocks, self.hashes, digest)
     }
 
     #[inline(always)]
@@ -432,6 +436,41 @@ impl<K: BlockKind> Layout for Blocks<K> {
         for j in 0..self.shape.blocks_per_key {
             prefetch(words, (self.block(digest, j) * u64::from(self.shape.block_bits) / 64) as usize);
         }
+    }
+
+    fn test_batch<Q: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[Q], answers: &mut [bool]) {
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            match self.usual {
+                Some(avx2) if !INLINED || words.len() > Self::NEAR_WORDS => {
+                    let digests = &digests(self, words, hashing, keys)[..keys.len()];
+                    line::test_batch(avx2, words.as_chunks().0, self.blocks, self.hashes, digests, answers);
+                }
+                _ if words.len() <= Self::NEAR_WORDS => {
+                    let each = keys.iter().zip(answers);
+                    each.for_each(|(key, answer)| *answer = self.test(words, key.digest(hashing)));
+                }
+                _ => {
+                    let digests = digests(self, words, hashing, keys);
+                    let each = digests.iter().zip(answers).take(keys.len());
+                    each.for_each(|(digest, answer)| *answer = self.test(words, *digest));
+                }
+            }
+        }
+    }
+
+    fn set_batch<Q: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[Q]) -> u64 {
+        let mut fresh = 0;
+        for keys in keys.chunks(BATCH) {
+            let digests = digests(self, words, hashing, keys);
+            fresh += match self.usual {
+                Some(avx2) => {
+                    let digests = &digests[..keys.len()];
+                    line::set_batch(avx2, words.as_chunks_mut().0, self.blocks, self.hashes, digests)
+                }
+                None => digests.iter().take(keys.len()).map(|digest| u64::from(self.set(words, *digest))).sum(),
+            };
+        }
+        fresh
     }
 
     fn expected_rate(&self, items: u64) -> f64 {
@@ -476,5 +515,34 @@ impl<K: BlockKind> Layout for Blocks<K> {
     fn fold(&self, position: u64) -> u64 {
         let block = u64::from(self.shape.block_bits);
         position / block / 2 * block + position % block
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::{BitFilter, blocked::Blocked};
+
+    /// What machines without the vector code compute.
+    #[test]
+    fn the_code_for_all_machines_sets_and_answers_the_same() {
+        for hashes in 1..=LINE_HASHES {
+            let config = Config::new(&Blocked::FACTS).set("bits", "8192").unwrap();
+            let config = config.set("hashes", &hashes.to_string()).unwrap();
+            let quick = Blocks::<Blocked>::plan(&config).unwrap();
+            let plain = Blocks { vector: None, usual: None, ..quick.clone() };
+            let [mut one, mut two] = [quick, plain]
+                .map(|layout| BitFilter::with_parts(&config, layout, BitStore::zeroed(8_192).unwrap(), 0));
+            let keys: Vec<u64> = (0..600).collect();
+            assert_eq!(one.insert_batch(&keys[..300]), two.insert_batch(&keys[..300]));
+            assert!(keys[300..].iter().all(|key| one.insert(key) == two.insert(key)));
+            assert_eq!(one.bits(), two.bits(), "{hashes} places");
+            let asked: Vec<u64> = (500..5_000).collect();
+            let mut answers = vec![false; asked.len()];
+            one.contains_batch(&asked, &mut answers);
+            let single = |key: &u64| (one.contains(key), two.contains(key));
+            assert!(asked.iter().zip(&answers).all(|(key, answer)| single(key) == (*answer, *answer)));
+            assert!(answers.contains(&true) && answers.contains(&false), "{hashes} places");
+        }
     }
 }

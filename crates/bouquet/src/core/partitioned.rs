@@ -41,13 +41,13 @@
 //! a blocked filter.
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::standard::{REDUCTION, scheme, set_batch, set_unusual, test_batch, test_unusual};
+use crate::core::standard::{Code, REDUCTION, scheme, set_batch, set_unusual, test_batch, test_unusual};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
 use crate::key::{Key, NEAR_BITS};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::flat;
+use crate::simd::{Avx2, lanes};
 use crate::store::BitStore;
 use crate::theory::{self, MAX_BITS, Size};
 
@@ -82,10 +82,9 @@ pub struct Slices {
     slice_bits: u64,
     hashes: u32,
     scheme: Scheme,
-    /// Whether the scheme is the default, whose positions have code of their own.
-    default: bool,
-    /// The same with the number of positions that most filters have: what a single call looks at.
-    usual: bool,
+    code: Code,
+    /// The vector code for what is usual: what a single call looks at.
+    usual: Option<Avx2>,
 }
 
 /// How keys become positions: the families whose positions follow from a digest.
@@ -126,8 +125,14 @@ impl Slices {
             }
             error => error,
         })?;
-        let default = scheme == Scheme::SLICES;
-        Ok(Slices { slice_bits, hashes, scheme, default, usual: default && hashes == flat::USUAL })
+        Ok(Self::of_slices(slice_bits, hashes, scheme))
+    }
+
+    /// Slices of a length that the scheme allows.
+    fn of_slices(slice_bits: u64, hashes: u32, scheme: Scheme) -> Self {
+        let bits = slice_bits.saturating_mul(hashes.into());
+        let code = Code::of::<true>(scheme, bits, hashes);
+        Slices { slice_bits, hashes, scheme, code, usual: code.usual(bits, hashes) }
     }
 
     /// The bits of a slice.
@@ -147,9 +152,10 @@ impl Slices {
     /// How keys become positions.
     ///
     /// ```
-    /// use bouquet::{Partitioned, hash::Scheme};
+    /// use bouquet::{Partitioned, hash::{Family, Reduction}};
     /// let filter = Partitioned::with_rate(100, 0.01)?;
-    /// assert_eq!(filter.layout().scheme(), Scheme::SLICES);
+    /// let scheme = filter.layout().scheme();
+    /// assert_eq!((scheme.family, scheme.reduction), (Family::Triple, Reduction::Fastrange32));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -208,7 +214,7 @@ impl Layout for Slices {
 
     fn plan(config: &Config) -> Result<Self> {
         let size = size(config)?;
-        Slices::new(size.bits, size.hashes, scheme(config)?)
+        Slices::new(size.bits, size.hashes, scheme(config, Scheme::SLICES, size.bits)?)
     }
 
     fn settings(&self, config: Config) -> Config {
@@ -239,15 +245,15 @@ impl Layout for Slices {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if self.usual {
-            return flat::test_usual::<true>(words, self.slice_bits, digest);
+        if let Some(avx2) = self.usual {
+            return lanes::test_usual::<true>(avx2, words, self.slice_bits, digest.h1);
         }
-        test_unusual::<true, _>(*self, self.slice_bits, self.default, words, digest)
+        test_unusual::<true, _>(*self, self.slice_bits, self.code, words, digest)
     }
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        if self.usual { flat::set_usual::<true>(words, self.slice_bits, digest) } else { None }
+        lanes::set_usual::<true>(self.usual?, words, self.slice_bits, digest.h1)
     }
 
     #[inline(always)]
@@ -257,15 +263,15 @@ impl Layout for Slices {
 
     #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        set_unusual::<true, _>(*self, self.slice_bits, self.default, words, digest)
+        set_unusual::<true, _>(*self, self.slice_bits, self.code, words, digest)
     }
 
     fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
-        test_batch::<true, _, _>(*self, self.slice_bits, self.default, words, hashing, keys, answers);
+        test_batch::<true, _, _>(*self, self.slice_bits, self.code, words, hashing, keys, answers);
     }
 
     fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
-        set_batch::<true, _, _>(*self, self.slice_bits, self.default, words, hashing, keys)
+        set_batch::<true, _, _>(*self, self.slice_bits, self.code, words, hashing, keys)
     }
 
     fn expected_rate(&self, items: u64) -> f64 {
@@ -288,9 +294,10 @@ impl Layout for Slices {
     }
 
     fn halved(&self) -> Option<Self> {
-        let half = Slices { slice_bits: self.slice_bits / 2, ..*self };
+        let half = self.slice_bits / 2;
         let possible = self.slice_bits.is_multiple_of(2) && self.scheme.halving().is_some();
-        (possible && half.scheme.check(half.slice_bits, half.hashes).is_ok()).then_some(half)
+        (possible && self.scheme.check(half, self.hashes).is_ok())
+            .then(|| Self::of_slices(half, self.hashes, self.scheme))
     }
 
     fn fold(&self, position: u64) -> u64 {

@@ -20,7 +20,8 @@
 //! # Guarantee and cost
 //!
 //! No false negatives. 1.44 log2(1/rate) bits per key (9.6 at 1 %, 14.4 at 0.1 %), k memory reads per operation, fewer
-//! for absent keys.
+//! for absent keys in batches and where memory is far. Up to 2^27 bits the positions come from words of 32 bits, eight at a time
+//! where the machine has AVX2.
 //!
 //! # Choose another
 //!
@@ -31,10 +32,10 @@ use crate::capability::{Estimate, NoteType};
 use crate::core::bit_filter::{digests, set_each, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, fastrange, probes};
+use crate::hash::{Digest, Family, Hashing, Probes, Reduction, Scheme, fastrange};
 use crate::key::{BATCH, Key, NEAR_BITS, digest_batch};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::{flat, prefetch};
+use crate::simd::{Avx2, INLINED, flat, lanes, prefetch};
 use crate::store::BitStore;
 use crate::theory;
 
@@ -72,10 +73,45 @@ pub struct Flat {
     bits: u64,
     hashes: u32,
     scheme: Scheme,
-    /// Whether the scheme is the default, whose positions have code of their own.
-    default: bool,
-    /// The same with the number of positions that most filters have: what a single call looks at.
-    usual: bool,
+    code: Code,
+    /// The vector code for what is usual: what a single call looks at.
+    usual: Option<Avx2>,
+}
+
+/// The code of its own that a scheme has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Code {
+    /// For eight positions at a time, from words of 32 bits.
+    Lanes(Avx2),
+    /// For one position after the other, from words of 32 bits.
+    Narrow,
+    /// The same from words of 64.
+    Wide,
+    /// None: the positions are computed by the scheme.
+    Any,
+}
+
+impl Code {
+    /// The code for a filter of `bits` bits with positions in slices (`SLICED`) or anywhere.
+    pub(crate) fn of<const SLICED: bool>(scheme: Scheme, bits: u64, hashes: u32) -> Self {
+        let own = if SLICED { Scheme::SLICES } else { Scheme::default() };
+        match scheme.reduction {
+            Reduction::Fastrange if scheme.family == own.family => Code::Wide,
+            Reduction::Fastrange32 if scheme.family == own.family => match Avx2::detected() {
+                Some(avx2) if bits <= u64::from(u32::MAX) && hashes <= lanes::MOST => Code::Lanes(avx2),
+                _ => Code::Narrow,
+            },
+            _ => Code::Any,
+        }
+    }
+
+    /// The vector code where it suits the number of positions that most filters have, and these are in some cache.
+    pub(crate) fn usual(self, bits: u64, hashes: u32) -> Option<Avx2> {
+        match self {
+            Code::Lanes(avx2) if bits <= NEAR_BITS && hashes == lanes::USUAL => Some(avx2),
+            _ => None,
+        }
+    }
 }
 
 impl Flat {
@@ -90,16 +126,18 @@ impl Flat {
     /// ```
     pub fn new(bits: u64, hashes: u32, scheme: Scheme) -> Result<Self> {
         scheme.check(bits, hashes)?;
-        let default = scheme == Scheme::default();
-        Ok(Flat { bits, hashes, scheme, default, usual: default && hashes == flat::USUAL })
+        let code = Code::of::<false>(scheme, bits, hashes);
+        Ok(Flat { bits, hashes, scheme, code, usual: code.usual(bits, hashes) })
     }
 
     /// How keys become positions.
     ///
     /// ```
     /// use bouquet::{Bloom, core::standard::KIND, hash::{Family, Reduction}, kind::Config};
-    /// let config = Config::new(KIND.facts()).set("items", "100")?.set("family", "triple")?;
+    /// let config = Config::new(KIND.facts()).set("items", "100")?;
     /// let scheme = Bloom::from_config(&config)?.layout().scheme();
+    /// assert_eq!((scheme.family, scheme.reduction), (Family::EnhancedDouble, Reduction::Fastrange32));
+    /// let scheme = Bloom::from_config(&config.set("family", "triple")?)?.layout().scheme();
     /// assert_eq!((scheme.family, scheme.reduction), (Family::Triple, Reduction::Fastrange));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -130,17 +168,20 @@ pub(crate) const FAMILY: Parameter = Parameter {
 /// How hash words become positions; see [`Reduction`].
 pub(crate) const REDUCTION: Parameter = Parameter {
     name: "reduction",
-    help: "how a hash word becomes a position",
-    of: ParameterType::Choice { options: &["fastrange", "modulo", "mask"] },
+    help: "how a hash word becomes a position; automatic: fastrange32 up to 2^27 bits with the default family, else fastrange",
+    of: ParameterType::Choice { options: &["automatic", "fastrange", "modulo", "mask", "fastrange32"] },
 };
 
-/// The scheme that the settings `family` and `reduction` name.
-pub(crate) fn scheme(config: &Config) -> Result<Scheme> {
+/// The scheme that the settings `family` and `reduction` name, for a filter of `bits` bits whose family is usually that of `own`.
+pub(crate) fn scheme(config: &Config, own: Scheme, bits: u64) -> Result<Scheme> {
     let unknown = |name| Error::parameter(name, "a known word", config.choice(name));
-    Ok(Scheme {
-        family: Family::from_name(config.choice("family")).ok_or_else(|| unknown("family"))?,
-        reduction: Reduction::from_name(config.choice("reduction")).ok_or_else(|| unknown("reduction"))?,
-    })
+    let family = Family::from_name(config.choice("family")).ok_or_else(|| unknown("family"))?;
+    let reduction = match config.choice("reduction") {
+        "automatic" if family == own.family && bits <= Scheme::NARROW_BITS => Reduction::Fastrange32,
+        "automatic" => Reduction::Fastrange,
+        name => Reduction::from_name(name).ok_or_else(|| unknown("reduction"))?,
+    };
+    Ok(Scheme { family, reduction })
 }
 
 impl Layout for Flat {
@@ -171,7 +212,7 @@ impl Layout for Flat {
 
     fn plan(config: &Config) -> Result<Self> {
         let size = common::size(config, "bits")?;
-        Flat::new(size.bits, size.hashes, scheme(config)?)
+        Flat::new(size.bits, size.hashes, scheme(config, Scheme::default(), size.bits)?)
     }
 
     fn settings(&self, config: Config) -> Config {
@@ -192,36 +233,37 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn needs_key(&self) -> bool {
-        !self.usual && self.scheme.family.needs_key()
+        self.usual.is_none() && self.scheme.family.needs_key()
     }
 
     #[inline(always)]
     fn all(&self, digest: Digest, visit: impl FnMut(u64) -> bool) -> bool {
-        if self.default {
-            return probes(digest, self.bits, self.hashes).all(visit);
+        if let Code::Lanes(_) = self.code {
+            return Probes::of_family::<true>(Scheme::default().family, digest, self.bits, self.hashes).all(visit);
         }
         self.scheme.all(digest, self.bits, self.hashes, visit)
     }
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if self.usual {
-            return flat::test_usual::<false>(words, self.bits, digest);
+        if let Some(avx2) = self.usual {
+            return lanes::test_usual::<false>(avx2, words, self.bits, digest.h1);
         }
-        test_unusual::<false, _>(*self, self.bits, self.default, words, digest)
+        test_unusual::<false, _>(*self, self.bits, self.code, words, digest)
     }
 
     #[inline(always)]
     fn test_loaded(&self, digest: Digest, load: impl Fn(usize) -> u64) -> bool {
-        if self.default {
-            return flat::test_loaded(self.bits, self.hashes, digest, load);
+        match self.code {
+            Code::Lanes(_) | Code::Narrow => flat::test_loaded::<true>(self.bits, self.hashes, digest, load),
+            Code::Wide => flat::test_loaded::<false>(self.bits, self.hashes, digest, load),
+            Code::Any => self.all(digest, |position| load((position / 64) as usize) >> (position % 64) & 1 == 1),
         }
-        self.all(digest, |position| load((position / 64) as usize) >> (position % 64) & 1 == 1)
     }
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        if self.usual { flat::set_usual::<false>(words, self.bits, digest) } else { None }
+        lanes::set_usual::<false>(self.usual?, words, self.bits, digest.h1)
     }
 
     #[inline(always)]
@@ -231,15 +273,15 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        set_unusual::<false, _>(*self, self.bits, self.default, words, digest)
+        set_unusual::<false, _>(*self, self.bits, self.code, words, digest)
     }
 
     fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
-        test_batch::<false, _, _>(*self, self.bits, self.default, words, hashing, keys, answers);
+        test_batch::<false, _, _>(*self, self.bits, self.code, words, hashing, keys, answers);
     }
 
     fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
-        set_batch::<false, _, _>(*self, self.bits, self.default, words, hashing, keys)
+        set_batch::<false, _, _>(*self, self.bits, self.code, words, hashing, keys)
     }
 
     fn all_of_key(&self, hashing: &Hashing, key: &[u8], visit: impl FnMut(u64) -> bool) -> bool {
@@ -255,9 +297,8 @@ impl Layout for Flat {
     }
 
     fn halved(&self) -> Option<Self> {
-        let half = Flat { bits: self.bits / 2, ..*self };
         let possible = self.bits.is_multiple_of(2) && self.scheme.halving().is_some();
-        (possible && half.scheme.check(half.bits, half.hashes).is_ok()).then_some(half)
+        possible.then(|| Flat::new(self.bits / 2, self.hashes, self.scheme).ok()).flatten()
     }
 
     fn fold(&self, position: u64) -> u64 {
@@ -265,21 +306,22 @@ impl Layout for Flat {
     }
 }
 
-/// Tests a key by itself where the number of positions or the scheme is not the usual one; `default` says that the scheme is that of
-/// [`flat`] for `span` bits, or slices of them. By value, so that a loop over keys may keep the filter in registers: no call
-/// knows where it lies.
+/// Tests a key by itself where the number of positions or the scheme is not the usual one; `code` is for `span` bits, or slices of
+/// them. By value, so that a loop over keys may keep the filter in registers: no call knows where it lies.
 #[inline(never)]
 pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
     layout: L,
     span: u64,
-    default: bool,
+    code: Code,
     words: &[u64],
     digest: Digest,
 ) -> bool {
-    if default {
-        return flat::test::<SLICED>(words, span, layout.hashes(), digest);
+    match code {
+        Code::Lanes(avx2) => lanes::test::<SLICED>(avx2, words, span, layout.hashes(), digest.h1),
+        Code::Narrow => flat::test::<SLICED, true>(words, span, layout.hashes(), digest),
+        Code::Wide => flat::test::<SLICED, false>(words, span, layout.hashes(), digest),
+        Code::Any => test_each(&layout, words, digest),
     }
-    test_each(&layout, words, digest)
 }
 
 /// As [`test_unusual`].
@@ -287,52 +329,80 @@ pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
 pub(crate) fn set_unusual<const SLICED: bool, L: Layout + Copy>(
     layout: L,
     span: u64,
-    default: bool,
+    code: Code,
     words: &mut [u64],
     digest: Digest,
 ) -> bool {
-    if default {
-        return flat::set::<SLICED>(words, span, layout.hashes(), digest);
+    match code {
+        Code::Lanes(avx2) => lanes::set::<SLICED>(avx2, words, span, layout.hashes(), digest.h1),
+        Code::Narrow => flat::set::<SLICED, true>(words, span, layout.hashes(), digest),
+        Code::Wide => flat::set::<SLICED, false>(words, span, layout.hashes(), digest),
+        Code::Any => set_each(&layout, words, digest),
     }
-    set_each(&layout, words, digest)
+}
+
+/// The keys that vector code takes at a time. They need no more than a word each, and what a batch costs by itself counts.
+const LANES_BATCH: usize = 4 * BATCH;
+
+/// What vector code needs to know of a batch of keys; `touch` is to ask the memory for what belongs to each.
+#[inline(always)]
+fn first_halves<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn(Digest)) -> [u64; LANES_BATCH] {
+    let mut halves = [0; LANES_BATCH];
+    for (half, key) in halves.iter_mut().zip(keys) {
+        let digest = key.digest(hashing);
+        *half = digest.h1;
+        touch(digest);
+    }
+    halves
 }
 
 /// [`Layout::test_batch`] with the arguments of [`test_unusual`].
 pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
     layout: L,
     span: u64,
-    default: bool,
+    code: Code,
     words: &[u64],
     hashing: &Hashing,
     keys: &[K],
     answers: &mut [bool],
 ) {
     // While a filter is in some cache, the processor itself looks far enough ahead, and k requests per key cost more than they save.
-    let ahead = words.len() > L::NEAR_WORDS;
+    let (ahead, k) = (words.len() > L::NEAR_WORDS, layout.hashes());
+    let batch = if matches!(code, Code::Lanes(_) if !ahead) { LANES_BATCH } else { BATCH };
     let mut present = 0;
-    for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-        // Four keys side by side look at their first positions for nothing if all are present. Then, and as long as they are, nothing
-        // is faster than one key after the other.
-        if !SLICED && !ahead && present == BATCH {
-            present = 0;
-            for (key, answer) in keys.iter().zip(answers) {
-                *answer = layout.test(words, key.digest(hashing));
-                present += usize::from(*answer);
+    for (keys, answers) in keys.chunks(batch).zip(answers.chunks_mut(batch)) {
+        // To sift out absent keys is in vain if all are present. Then, and as long as they are, nothing is faster than one key after
+        // the other.
+        let sift = present != batch;
+        match code {
+            Code::Lanes(avx2) if !ahead && (sift || !INLINED) => {
+                let halves = &first_halves(hashing, keys, |_| ())[..keys.len()];
+                lanes::test_batch::<LANES_BATCH, SLICED>(avx2, words, span, k, halves, answers, sift);
             }
-            continue;
-        }
-        if !default {
-            let digests = digests(&layout, words, hashing, keys);
-            let each = digests.iter().zip(answers).take(keys.len());
-            each.for_each(|(digest, answer)| *answer = test_each(&layout, words, *digest));
-            continue;
-        }
-        let digests = digest_batch(hashing, keys, |digest| {
-            if ahead {
-                prefetch(words, (fastrange(digest.h1, span) / 64) as usize);
+            Code::Lanes(_) | Code::Wide | Code::Narrow if !ahead && !sift => {
+                let each = keys.iter().zip(answers.iter_mut());
+                each.for_each(|(key, answer)| *answer = layout.test(words, key.digest(hashing)));
             }
-        });
-        flat::test_batch::<BATCH, SLICED>(words, span, layout.hashes(), &digests[..keys.len()], answers, ahead);
+            Code::Any => {
+                let digests = digests(&layout, words, hashing, keys);
+                let each = digests.iter().zip(answers.iter_mut()).take(keys.len());
+                each.for_each(|(digest, answer)| *answer = test_each(&layout, words, *digest));
+            }
+            _ => {
+                let digests = digest_batch(hashing, keys, |digest| {
+                    if ahead {
+                        // The first position, or with words of 32 bits one of its neighbours.
+                        prefetch(words, (fastrange(digest.h1, span) / 64) as usize);
+                    }
+                });
+                let digests = &digests[..keys.len()];
+                if code == Code::Wide {
+                    flat::test_batch::<BATCH, SLICED, false>(words, span, k, digests, answers, ahead);
+                } else {
+                    flat::test_batch::<BATCH, SLICED, true>(words, span, k, digests, answers, ahead);
+                }
+            }
+        }
         present = answers.iter().map(|answer| usize::from(*answer)).sum();
     }
 }
@@ -341,24 +411,27 @@ pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
 pub(crate) fn set_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
     layout: L,
     span: u64,
-    default: bool,
+    code: Code,
     words: &mut [u64],
     hashing: &Hashing,
     keys: &[K],
 ) -> u64 {
-    let (ahead, usual) = (words.len() > L::NEAR_WORDS, default && layout.hashes() == flat::USUAL);
+    let ahead = words.len() > L::NEAR_WORDS;
     let mut fresh = 0;
-    for keys in keys.chunks(BATCH) {
-        let digests = digest_batch(hashing, keys, |digest| {
+    let batch = if matches!(code, Code::Lanes(_) if !ahead) { LANES_BATCH } else { BATCH };
+    for keys in keys.chunks(batch) {
+        let touch = |digest| {
             if ahead {
                 layout.prefetch(words, digest);
             }
-        });
-        for digest in digests.iter().take(keys.len()) {
-            fresh += u64::from(match usual {
-                true => flat::set_usual_if_new::<SLICED>(words, span, *digest),
-                false => set_unusual::<SLICED, _>(layout, span, default, words, *digest),
-            });
+        };
+        if let Code::Lanes(avx2) = code {
+            let halves = &first_halves(hashing, keys, touch)[..keys.len()];
+            fresh += lanes::set_batch::<SLICED>(avx2, words, span, layout.hashes(), halves);
+            continue;
+        }
+        for digest in digest_batch(hashing, keys, touch).iter().take(keys.len()) {
+            fresh += u64::from(set_unusual::<SLICED, _>(layout, span, code, words, *digest));
         }
     }
     fresh
@@ -392,6 +465,28 @@ mod tests {
             let expected: Vec<bool> = keys.iter().map(|key| filter.contains(key)).collect();
             assert_eq!((&answers[..keys.len()], answers[keys.len()]), (&expected[..], false), "{hashes} positions");
             assert!(expected.iter().filter(|present| !**present).count() > 80, "absent keys are among them");
+        }
+    }
+
+    /// What machines without the vector code compute.
+    #[test]
+    fn the_code_for_all_machines_sets_and_answers_the_same() {
+        for hashes in [1, 7, 10, 16, 17] {
+            let config =
+                Config::new(KIND.facts()).set("bits", "5000").unwrap().set("hashes", &hashes.to_string()).unwrap();
+            let quick = Flat::plan(&config).unwrap();
+            let plain = Flat { code: Code::Narrow, usual: None, ..quick };
+            let [mut one, mut two] =
+                [quick, plain].map(|layout| Bloom::with_parts(&config, layout, BitStore::zeroed(5_000).unwrap(), 0));
+            let keys: Vec<u64> = (0..400).collect();
+            assert_eq!(one.insert_batch(&keys[..200]), two.insert_batch(&keys[..200]));
+            assert!(keys[200..].iter().all(|key| one.insert(key) == two.insert(key)));
+            assert_eq!(one.bits(), two.bits(), "{hashes} positions");
+            let asked: Vec<u64> = (300..5_000).collect();
+            let [mut answers, mut others] = [vec![false; asked.len()], vec![true; asked.len()]];
+            one.contains_batch(&asked, &mut answers);
+            two.contains_batch(&asked, &mut others);
+            assert!(answers == others && asked.iter().zip(&answers).all(|(key, answer)| two.contains(key) == *answer));
         }
     }
 

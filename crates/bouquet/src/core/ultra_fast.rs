@@ -37,7 +37,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
 use crate::key::{BATCH, Key, one_batch_ahead};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::{prefetch, split_block};
+use crate::simd::{INLINED, prefetch, split_block};
 use crate::store::{BitStore, Words};
 use crate::theory::blocks::{self, Inner};
 
@@ -114,10 +114,6 @@ const PARQUET_MAX_BLOCKS: u64 = 1 << 31;
 
 /// The blocks of a batch of keys, and for each the word of hash that the bits in it follow from.
 type Places = [(usize, u32); BATCH];
-
-/// Whether the build's own target features allow the vector code. Then a batch in the cache is hashed on the way: elsewhere the
-/// hash would be called for every key, since code for all machines is not inlined into that for some.
-const INLINED: bool = cfg!(all(target_arch = "x86_64", target_feature = "avx2"));
 
 const NO_PLACES: Places = [(0, 0); BATCH];
 

@@ -44,13 +44,13 @@ impl BitArray {
     /// Whether the bits at all places of a digest are one.
     #[inline]
     pub(crate) fn all_set(&self, digest: Digest) -> bool {
-        flat::test::<false>(self.bits.words(), self.places.counters(), self.places.hashes(), digest)
+        flat::test::<false, false>(self.bits.words(), self.places.counters(), self.places.hashes(), digest)
     }
 
     /// Sets the bits at all places of a digest and says whether one was new.
     #[inline]
     pub(crate) fn set_all(&mut self, digest: Digest) -> bool {
-        flat::set::<false>(self.bits.words_mut(), self.places.counters(), self.places.hashes(), digest)
+        flat::set::<false, false>(self.bits.words_mut(), self.places.counters(), self.places.hashes(), digest)
     }
 
     /// The digests of up to [`BATCH`] keys; where the bits are larger than the cache, the memory is asked for the

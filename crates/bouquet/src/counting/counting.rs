@@ -13,7 +13,7 @@
 //! ```
 //!
 //! The k positions of a key are made distinct, so that no counter is counted twice for one key. The filter of the bits
-//! is the [`Bloom`] filter of the same keys, bit for bit: [`CountingBloom::to_bloom`] gives it away.
+//! is the [`Bloom`] filter of the same keys (with `reduction` fastrange), bit for bit: [`CountingBloom::to_bloom`] gives it away.
 //!
 //! # The formula
 //!
@@ -569,8 +569,8 @@ impl CountingBloom {
 
     /// The plain Bloom filter of the same keys, bit for bit, to be sent or kept where nothing is removed: a quarter of
     /// the size, at 4 bits per counter. Also a keyed filter can be given away so: its secret's digests are those of
-    /// the plain filter of its size. A sliced filter has other positions than a plain one and is refused; its bits are
-    /// in [`nonzero`](Self::nonzero).
+    /// the plain filter of its size. Its `reduction` is fastrange; filters to merge it with are to be made with the same. A
+    /// sliced filter has other positions than a plain one and is refused; its bits are in [`nonzero`](Self::nonzero).
     ///
     /// ```
     /// use bouquet::counting::counting::CountingBloom;

@@ -221,7 +221,7 @@ impl Places {
     #[inline]
     pub(crate) fn all_ones(&self, bits: &BitStore, digest: Digest) -> bool {
         match self.arrangement {
-            Arrangement::Flat => flat::test::<false>(bits.words(), self.counters, self.hashes, digest),
+            Arrangement::Flat => flat::test::<false, false>(bits.words(), self.counters, self.hashes, digest),
             Arrangement::Sliced => self.all(digest, |place| bits.get(place)),
         }
     }
@@ -230,7 +230,14 @@ impl Places {
     pub(crate) fn all_ones_batch(&self, bits: &BitStore, digests: &[Digest], answers: &mut [bool]) {
         if self.arrangement == Arrangement::Flat {
             let ahead = self.counters > CACHED_BITS;
-            return flat::test_batch::<BATCH, false>(bits.words(), self.counters, self.hashes, digests, answers, ahead);
+            return flat::test_batch::<BATCH, false, false>(
+                bits.words(),
+                self.counters,
+                self.hashes,
+                digests,
+                answers,
+                ahead,
+            );
         }
         for (digest, answer) in digests.iter().zip(answers) {
             *answer = self.all_ones(bits, *digest);
@@ -242,7 +249,7 @@ impl Places {
     pub(crate) fn set_ones(&self, bits: &mut BitStore, digest: Digest) {
         match self.arrangement {
             Arrangement::Flat => {
-                flat::set::<false>(bits.words_mut(), self.counters, self.hashes, digest);
+                flat::set::<false, false>(bits.words_mut(), self.counters, self.hashes, digest);
             }
             Arrangement::Sliced => self.of(digest).for_each(|place| {
                 bits.set(place);
@@ -317,7 +324,7 @@ impl Placement for Places {
         match self.arrangement {
             Arrangement::Flat => PlacesOf { probes: probes(digest, self.span, self.hashes), begin: 0, step: 0 },
             Arrangement::Sliced => {
-                let probes = Probes::of_family(Scheme::SLICES.family, digest, self.span, self.hashes);
+                let probes = Probes::of_family::<false>(Scheme::SLICES.family, digest, self.span, self.hashes);
                 PlacesOf { probes, begin: 0, step: self.span }
             }
         }

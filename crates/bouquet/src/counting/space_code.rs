@@ -88,7 +88,7 @@ impl Resolution {
 
     #[inline]
     fn is_set(&self, group: Digest) -> bool {
-        flat::test::<false>(self.bits.words(), self.places.counters(), self.places.hashes(), group)
+        flat::test::<false, false>(self.bits.words(), self.places.counters(), self.places.hashes(), group)
     }
 
     #[inline]

@@ -197,9 +197,9 @@ impl Family {
             return None;
         }
         match (self, reduction) {
-            (Family::Double, Reduction::Modulo | Reduction::Fastrange) => None,
+            (Family::Double, Reduction::Modulo | Reduction::Fastrange | Reduction::Fastrange32) => None,
             (_, Reduction::Modulo | Reduction::Mask) => Some(Halving::Halves),
-            (_, Reduction::Fastrange) => Some(Halving::Neighbours),
+            (_, Reduction::Fastrange | Reduction::Fastrange32) => Some(Halving::Neighbours),
         }
     }
 }
@@ -219,11 +219,16 @@ pub enum Reduction {
     /// The high half of the product with m: no division at all.
     #[default]
     Fastrange,
+    /// The same with words of 32 bits, for m below 2³²: vector instructions make eight of them at a time. A position is
+    /// ⌊w m / 2³²⌋, and the words of a digest are w1, the upper half of h1, for h1, w2, its lower half, for h2, and w3, the
+    /// upper half of the h2 that [`Digest::from_word`](super::Digest::from_word) has for h1, for h3. Where m comes near
+    /// 2³², some positions are that much likelier than others: m / 2³² is the share.
+    Fastrange32,
 }
 
 impl Reduction {
     /// Every reduction.
-    pub const ALL: [Reduction; 3] = [Reduction::Modulo, Reduction::Mask, Reduction::Fastrange];
+    pub const ALL: [Reduction; 4] = [Reduction::Modulo, Reduction::Mask, Reduction::Fastrange, Reduction::Fastrange32];
 
     /// The number in the frame.
     ///
@@ -237,6 +242,7 @@ impl Reduction {
             Reduction::Modulo => 0,
             Reduction::Mask => 1,
             Reduction::Fastrange => 2,
+            Reduction::Fastrange32 => 3,
         }
     }
 
@@ -245,7 +251,7 @@ impl Reduction {
     /// ```
     /// use bouquet::hash::Reduction;
     /// assert_eq!(Reduction::from_number(1), Some(Reduction::Mask));
-    /// assert_eq!(Reduction::from_number(3), None);
+    /// assert_eq!(Reduction::from_number(4), None);
     /// ```
     #[must_use]
     pub fn from_number(number: u8) -> Option<Self> {
@@ -264,6 +270,7 @@ impl Reduction {
             Reduction::Modulo => "modulo",
             Reduction::Mask => "mask",
             Reduction::Fastrange => "fastrange",
+            Reduction::Fastrange32 => "fastrange32",
         }
     }
 
@@ -292,10 +299,14 @@ impl Reduction {
     pub fn reduce(self, hash: u64, m: u64) -> u64 {
         match self {
             Reduction::Fastrange => super::fastrange(hash, m),
+            Reduction::Fastrange32 => super::fastrange(hash & UPPER, m),
             Reduction::Modulo | Reduction::Mask => remainder(hash, m),
         }
     }
 }
+
+/// The bits of a hash word that [`Reduction::Fastrange32`] looks at.
+pub(crate) const UPPER: u64 = !0 << 32;
 
 /// `hash mod m`, without a division when m is a power of two; 0 when m is 0.
 #[inline]
@@ -357,7 +368,7 @@ mod tests {
         assert!(Family::ALL.iter().all(|&f| Family::from_name(f.name()) == Some(f)));
         assert_eq!((0..=u8::MAX).filter_map(Family::from_number).collect::<Vec<_>>(), Family::ALL);
         let reductions: Vec<_> = Reduction::ALL.iter().map(|r| (r.number(), r.name())).collect();
-        assert_eq!(reductions, [(0, "modulo"), (1, "mask"), (2, "fastrange")]);
+        assert_eq!(reductions, [(0, "modulo"), (1, "mask"), (2, "fastrange"), (3, "fastrange32")]);
         assert_eq!((0..=u8::MAX).filter_map(Reduction::from_number).collect::<Vec<_>>(), Reduction::ALL);
     }
 

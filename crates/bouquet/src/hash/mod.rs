@@ -23,7 +23,8 @@
 //!
 //! # Which reduction
 //!
-//! [`Fastrange`](Reduction::Fastrange), the default, never divides. [`Modulo`](Reduction::Modulo) suits filters that
+//! [`Fastrange`](Reduction::Fastrange) never divides, and [`Fastrange32`](Reduction::Fastrange32) is the same with words that
+//! vector instructions can compute, the default of filters that are not too large for it. [`Modulo`](Reduction::Modulo) suits filters that
 //! are folded to any divisor of m; [`Mask`](Reduction::Mask) is the same for powers of two. [`Family::halving`] tells
 //! which bits fall together when a filter is halved.
 //!
@@ -63,7 +64,7 @@ pub use digest::{Digest, HashId, Hashing, Secret, SplitMix, fastrange, mix};
 pub use family::{Family, Halving, MAX_HASHES, Reduction};
 pub use one_hash::OneHash;
 pub(crate) use one_hash::prime_from;
-pub(crate) use probes::{GOLDEN, THIRD_WORD};
+pub(crate) use probes::{GOLDEN, Ring};
 pub use probes::{ModularProbes, Positions, Probes, modular_probes, probes};
 pub use scheme::Scheme;
 pub use universal::{UNIVERSAL_PRIME, UniversalHash};

@@ -18,18 +18,19 @@
 //! * [`Probes`]: modulo 2⁶⁴, and every emitted x is mapped to ⌊x m / 2⁶⁴⌋. Fastrange reads the *high* bits, where
 //!   u = 1 would be lost and leave plain double hashing (a rate of 0.00076 in the first column of the module's table of
 //!   rates); so u is 2⁶⁴ divided by the golden ratio (to the nearest odd number), whose small multiples are spread
-//!   evenly around the ring.
+//!   evenly around the ring. Words of 32 bits are the upper halves of words whose lower halves are zero, u included, and stay
+//!   so: the ring modulo 2³² is part of this one, and ⌊x m / 2⁶⁴⌋ is ⌊w m / 2³²⌋.
 
 use std::ops::Deref;
 
-use super::family::{Family, MAX_HASHES, remainder};
+use super::family::{Family, MAX_HASHES, UPPER, remainder};
 use super::{Digest, fastrange};
 
 /// u of the ring modulo 2⁶⁴.
 pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The stream of [`Digest::derive`] whose first half is h3.
-pub(crate) const THIRD_WORD: u64 = 3;
+const THIRD_WORD: u64 = 3;
 
 /// The positions of the default scheme, enhanced double hashing with fastrange. No division, no allocation.
 ///
@@ -65,18 +66,35 @@ pub fn probes(digest: Digest, m: u64, k: u32) -> Probes {
     Probes { x: digest.h1, y: digest.h2, z: GOLDEN, w: GOLDEN, m, left: count(m, k) }
 }
 
+/// The words of a recurrence in the ring modulo 2⁶⁴: h1, h2, u, and a third that only triple hashing computes.
+pub(crate) struct Ring<const NARROW: bool>;
+
+impl<const NARROW: bool> Ring<NARROW> {
+    /// u, the constant of enhanced double hashing.
+    pub(crate) const UNIT: u64 = if NARROW { GOLDEN & UPPER } else { GOLDEN };
+
+    /// h1 and h2. Words of 32 bits are made from h1 alone.
+    #[inline(always)]
+    pub(crate) fn words(digest: Digest) -> (u64, u64) {
+        if NARROW { (digest.h1 & UPPER, digest.h1 << 32) } else { (digest.h1, digest.h2) }
+    }
+
+    /// h3.
+    #[inline(always)]
+    pub(crate) fn third(digest: Digest) -> u64 {
+        if NARROW { Digest::from_word(digest.h1).h2 & UPPER } else { digest.derive(THIRD_WORD).h1 }
+    }
+}
+
 impl Probes {
-    /// The recurrence of a digest family; no positions for a family that needs the key.
+    /// The recurrence of a digest family, `NARROW` with words of 32 bits; no positions for a family that needs the key.
     #[inline]
-    pub(crate) fn of_family(family: Family, digest: Digest, m: u64, k: u32) -> Self {
+    pub(crate) fn of_family<const NARROW: bool>(family: Family, digest: Digest, m: u64, k: u32) -> Self {
+        let ((x, y), left) = (Ring::<NARROW>::words(digest), count(m, k));
         match family {
-            Family::EnhancedDouble => probes(digest, m, k),
-            Family::Double => {
-                Probes { x: digest.h1, y: guarded_ring_step(digest.h2, m), z: 0, w: 0, m, left: count(m, k) }
-            }
-            Family::Triple => {
-                Probes { x: digest.h1, y: digest.h2, z: digest.derive(THIRD_WORD).h1, w: 0, m, left: count(m, k) }
-            }
+            Family::EnhancedDouble => Probes { x, y, z: Ring::<NARROW>::UNIT, w: Ring::<NARROW>::UNIT, m, left },
+            Family::Double => Probes { x, y: guarded_ring_step(y, m), z: 0, w: 0, m, left },
+            Family::Triple => Probes { x, y, z: Ring::<NARROW>::third(digest), w: 0, m, left },
             _ => Probes { x: 0, y: 0, z: 0, w: 0, m, left: 0 },
         }
     }
@@ -364,7 +382,7 @@ mod tests {
                 let enhanced: Vec<_> = modular_probes(digest, m, 64).collect();
                 let triple: Vec<_> = ModularProbes::of_family(Family::Triple, digest, m, 64).collect();
                 let fast: Vec<_> = probes(digest, m, 64).collect();
-                let fast_triple: Vec<_> = Probes::of_family(Family::Triple, digest, m, 64).collect();
+                let fast_triple: Vec<_> = Probes::of_family::<false>(Family::Triple, digest, m, 64).collect();
                 for i in 0..64_u64 {
                     let (cubic, square, wide) = ((i * i * i - i) / 6, i * i.saturating_sub(1) / 2, u128::from(i));
                     let at = i as usize;
@@ -379,6 +397,27 @@ mod tests {
     }
 
     #[test]
+    fn words_of_32_bits_equal_their_closed_forms() {
+        let mut random = SplitMix::new(4);
+        for m in [1, 2, 5, 60, 1000, 1024, u64::from(u32::MAX)] {
+            for _ in 0..20 {
+                let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
+                let [first, second] = [(digest.h1 >> 32) as u32, digest.h1 as u32];
+                let third = (Digest::from_word(digest.h1).h2 >> 32) as u32;
+                let enhanced: Vec<_> = Probes::of_family::<true>(Family::EnhancedDouble, digest, m, 64).collect();
+                let triple: Vec<_> = Probes::of_family::<true>(Family::Triple, digest, m, 64).collect();
+                for i in 0..64_u32 {
+                    let (cubic, square) = ((i * i * i - i) / 6, i * i.saturating_sub(1) / 2);
+                    let line = first.wrapping_add(i.wrapping_mul(second));
+                    let position = |word: u32| (u64::from(word) * m) >> 32;
+                    assert_eq!(enhanced[i as usize], position(line.wrapping_add(cubic.wrapping_mul(0x9E37_79B9))));
+                    assert_eq!(triple[i as usize], position(line.wrapping_add(square.wrapping_mul(third))));
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_guard_of_double_hashing_keeps_neighbouring_positions_apart() {
         let mut random = SplitMix::new(2);
         for m in [2, 3, 4, 7, 1000, 1024, u64::MAX] {
@@ -386,7 +425,7 @@ mod tests {
             for h2 in edges.into_iter().chain((0..100).map(|_| random.next_u64())) {
                 for h1 in [0, 1, u64::MAX, mix(h2)] {
                     let digest = Digest { h1, h2 };
-                    let fast: Vec<_> = Probes::of_family(Family::Double, digest, m, 9).collect();
+                    let fast: Vec<_> = Probes::of_family::<false>(Family::Double, digest, m, 9).collect();
                     let modular: Vec<_> = ModularProbes::of_family(Family::Double, digest, m, 9).collect();
                     for positions in [fast, modular] {
                         assert!(positions.windows(2).all(|pair| pair[0] != pair[1]), "m={m} h2={h2}: {positions:?}");
@@ -411,7 +450,8 @@ mod tests {
                 let expected = if m == 0 { 0 } else { k.min(MAX_HASHES) as usize };
                 for family in [Family::Double, Family::EnhancedDouble, Family::Triple] {
                     for positions in [
-                        Probes::of_family(family, digest, m, k).collect::<Positions>(),
+                        Probes::of_family::<false>(family, digest, m, k).collect::<Positions>(),
+                        Probes::of_family::<true>(family, digest, m, k).collect(),
                         ModularProbes::of_family(family, digest, m, k).collect(),
                     ] {
                         assert_eq!(positions.len(), expected);

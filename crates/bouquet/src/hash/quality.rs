@@ -59,14 +59,18 @@ fn enhanced_double_hashing_loses_little_under_every_reduction() {
     assert!(modular < 0.0006, "{modular}");
     let fast = small_filter_rate(|digest| probes(digest, M, K));
     assert!(fast < 0.0006, "{fast}");
+    let narrow = small_filter_rate(|digest| Probes::of_family::<true>(Family::EnhancedDouble, digest, M, K));
+    assert!(narrow < 0.0006, "{narrow}");
 }
 
 #[test]
 fn triple_hashing_loses_little_under_every_reduction() {
     let modular = small_filter_rate(|digest| ModularProbes::of_family(Family::Triple, digest, M, K));
     assert!(modular < 0.0006, "{modular}");
-    let fast = small_filter_rate(|digest| Probes::of_family(Family::Triple, digest, M, K));
+    let fast = small_filter_rate(|digest| Probes::of_family::<false>(Family::Triple, digest, M, K));
     assert!(fast < 0.0006, "{fast}");
+    let narrow = small_filter_rate(|digest| Probes::of_family::<true>(Family::Triple, digest, M, K));
+    assert!(narrow < 0.0006, "{narrow}");
 }
 
 #[test]

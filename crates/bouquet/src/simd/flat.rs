@@ -1,23 +1,20 @@
 //! Bits at the positions of the two schemes that filters have by default, without a bounds check per position: anywhere in a vector
-//! of words (enhanced double hashing), or one in each of k slices (`SLICED`: triple hashing), both with fastrange. The
-//! positions are those of [`Scheme`](crate::hash::Scheme).
+//! of words (enhanced double hashing), or one in each of k slices (`SLICED`: triple hashing), both with fastrange, or (`NARROW`)
+//! fastrange32. The positions are those of [`Scheme`](crate::hash::Scheme).
 //!
 //! Below, m is the number of bits, or those of a slice. Loops over the positions of a key are unrolled for every usual k: one jump
 //! per key instead of a branch per position.
 
 use super::{four, prefetch};
-use crate::hash::{Digest, GOLDEN, THIRD_WORD, fastrange};
+use crate::hash::{Digest, Ring, fastrange};
 
 /// Positions that are tested before the answer is looked at. Looking after each costs a mispredicted branch per absent key,
 /// looking only at the end costs memory accesses that the first zero makes needless.
 const HEAD: u32 = 4;
 
-/// The k of a rate of 1 %, for which test and set are inlined.
-pub(crate) const USUAL: u32 = 7;
-
 /// The recurrence of a scheme.
 #[derive(Clone, Copy)]
-struct Walk<const SLICED: bool> {
+struct Walk<const SLICED: bool, const NARROW: bool> {
     x: u64,
     y: u64,
     z: u64,
@@ -25,11 +22,12 @@ struct Walk<const SLICED: bool> {
     start: u64,
 }
 
-impl<const SLICED: bool> Walk<SLICED> {
+impl<const SLICED: bool, const NARROW: bool> Walk<SLICED, NARROW> {
     #[inline(always)]
     fn new(digest: Digest) -> Self {
-        let z = if SLICED { digest.derive(THIRD_WORD).h1 } else { GOLDEN };
-        Walk { x: digest.h1, y: digest.h2, z, start: 0 }
+        let (x, y) = Ring::<NARROW>::words(digest);
+        let z = if SLICED { Ring::<NARROW>::third(digest) } else { Ring::<NARROW>::UNIT };
+        Walk { x, y, z, start: 0 }
     }
 
     #[inline(always)]
@@ -40,7 +38,7 @@ impl<const SLICED: bool> Walk<SLICED> {
         if SLICED {
             self.start += m;
         } else {
-            self.z = self.z.wrapping_add(GOLDEN);
+            self.z = self.z.wrapping_add(Ring::<NARROW>::UNIT);
         }
         position
     }
@@ -49,18 +47,17 @@ impl<const SLICED: bool> Walk<SLICED> {
     /// elsewhere.
     #[inline(always)]
     fn after<const FROM: u64>(digest: Digest, m: u64) -> Self {
-        let line = digest.h1.wrapping_add(digest.h2.wrapping_mul(FROM));
+        let Walk { x: h1, y: h2, z, .. } = Self::new(digest);
+        let line = h1.wrapping_add(h2.wrapping_mul(FROM));
         let (pairs, triples) = const { (FROM * (FROM + 1) / 2, FROM * FROM.saturating_sub(1) * (FROM + 1) / 6) };
-        let z = Self::new(digest).z;
         if SLICED {
-            let (x, y) =
-                (line.wrapping_add(z.wrapping_mul(pairs - FROM)), digest.h2.wrapping_add(z.wrapping_mul(FROM)));
+            let (x, y) = (line.wrapping_add(z.wrapping_mul(pairs - FROM)), h2.wrapping_add(z.wrapping_mul(FROM)));
             return Walk { x, y, z, start: FROM * m };
         }
         Walk {
-            x: line.wrapping_add(GOLDEN.wrapping_mul(triples)),
-            y: digest.h2.wrapping_add(GOLDEN.wrapping_mul(pairs)),
-            z: GOLDEN.wrapping_mul(FROM + 1),
+            x: line.wrapping_add(z.wrapping_mul(triples)),
+            y: h2.wrapping_add(z.wrapping_mul(pairs)),
+            z: z.wrapping_mul(FROM + 1),
             start: 0,
         }
     }
@@ -114,39 +111,32 @@ impl<const SLICED: bool> Walk<SLICED> {
 /// Whether there are m bits, at least one, in the words, or k slices of m: what makes the unchecked accesses below sound, since
 /// a position is below m, or m further in each slice.
 #[inline(always)]
-fn holds<const SLICED: bool>(words: &[u64], m: u64, k: u32) -> bool {
+pub(super) fn holds<const SLICED: bool>(words: &[u64], m: u64, k: u32) -> bool {
     let bits = if SLICED { m.saturating_mul(k.into()) } else { m };
-    m != 0 && bits.div_ceil(64) <= words.len() as u64
-}
-
-/// Whether the [`USUAL`] bits of a digest are all one; false when the words do not have the bits.
-#[inline(always)]
-pub(crate) fn test_usual<const SLICED: bool>(words: &[u64], m: u64, digest: Digest) -> bool {
-    let mut walk = Walk::<SLICED>::new(digest);
-    // SAFETY: `holds` has shown that the words have the bits.
-    holds::<SLICED>(words, m, USUAL) && unsafe { walk.all::<HEAD>(words, m) && walk.all::<{ USUAL - HEAD }>(words, m) }
+    // Less one, no bits are more than there can be.
+    bits.wrapping_sub(1) / 64 < words.len() as u64
 }
 
 /// Whether the k bits of a digest are all one; false when the words do not have the bits.
 #[inline(always)]
-pub(crate) fn test<const SLICED: bool>(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
+pub(crate) fn test<const SLICED: bool, const NARROW: bool>(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
     if !holds::<SLICED>(words, m, k) {
         return false;
     }
     // SAFETY: `holds` has shown that the words have the bits.
     unsafe {
         if k <= HEAD {
-            return rest::<0, SLICED>(words, m, k, digest);
+            return rest::<0, SLICED, NARROW>(words, m, k, digest);
         }
-        let mut walk = Walk::<SLICED>::new(digest);
-        walk.all::<HEAD>(words, m) && rest::<{ HEAD as u64 }, SLICED>(words, m, k - HEAD, digest)
+        let mut walk = Walk::<SLICED, NARROW>::new(digest);
+        walk.all::<HEAD>(words, m) && rest::<{ HEAD as u64 }, SLICED, NARROW>(words, m, k - HEAD, digest)
     }
 }
 
 /// The same for words that are read in another way, in groups of at most [`HEAD`] bits.
 #[inline(always)]
-pub(crate) fn test_loaded(m: u64, k: u32, digest: Digest, load: impl Fn(usize) -> u64) -> bool {
-    let mut walk = Walk::<false>::new(digest);
+pub(crate) fn test_loaded<const NARROW: bool>(m: u64, k: u32, digest: Digest, load: impl Fn(usize) -> u64) -> bool {
+    let mut walk = Walk::<false, NARROW>::new(digest);
     for _ in 0..k / HEAD {
         if !walk.all_of::<HEAD>(m, &load) {
             return false;
@@ -166,61 +156,54 @@ pub(crate) fn test_loaded(m: u64, k: u32, digest: Digest, load: impl Fn(usize) -
 ///
 /// The words have m bits, at least one, or enough slices of them.
 #[inline(never)]
-unsafe fn rest<const FROM: u64, const SLICED: bool>(words: &[u64], m: u64, k: u32, digest: Digest) -> bool {
+unsafe fn rest<const FROM: u64, const SLICED: bool, const NARROW: bool>(
+    words: &[u64],
+    m: u64,
+    k: u32,
+    digest: Digest,
+) -> bool {
     #[inline(always)]
-    fn of<const K: u32, const SLICED: bool>(words: &[u64], m: u64, walk: &mut Walk<SLICED>) -> bool {
+    fn of<const K: u32, const SLICED: bool, const NARROW: bool>(
+        words: &[u64],
+        m: u64,
+        walk: &mut Walk<SLICED, NARROW>,
+    ) -> bool {
         // SAFETY: the caller of `rest` has seen to it.
         unsafe { walk.all::<K>(words, m) }
     }
-    let (mut walk, mut left) = (Walk::after::<FROM>(digest, m), k);
+    let (mut walk, mut left) = (Walk::<SLICED, NARROW>::after::<FROM>(digest, m), k);
     while left > 16 {
-        if !of::<16, SLICED>(words, m, &mut walk) {
+        if !of::<16, SLICED, NARROW>(words, m, &mut walk) {
             return false;
         }
         left -= 16;
     }
-    unrolled!(left, of[SLICED], words, m, &mut walk)
+    unrolled!(left, of[SLICED, NARROW], words, m, &mut walk)
 }
 
-/// Sets the [`USUAL`] bits of a digest and says whether one was new; nothing is done when the words do not have the bits. Where it
-/// is inlined and nobody asks whether a bit was new, what finds that out is left out.
-#[inline(always)]
-pub(crate) fn set_usual<const SLICED: bool>(words: &mut [u64], m: u64, digest: Digest) -> Option<bool> {
-    // SAFETY: `holds` has shown that the words have the bits.
-    let set = |words| unsafe { Walk::<SLICED>::new(digest).set::<USUAL>(words, m) };
-    if holds::<SLICED>(words, m, USUAL) { Some(set(words) != USUAL.into()) } else { None }
-}
-
-/// The same, but it looks before it writes: for those who want to know whether a bit was new. To look at each word in the course
-/// of setting its bit costs more than a second pass, whose words are in the cache by then and whose bits are set by
-/// single instructions; and a key that is there already writes nothing.
-#[inline(always)]
-pub(crate) fn set_usual_if_new<const SLICED: bool>(words: &mut [u64], m: u64, digest: Digest) -> bool {
-    if !holds::<SLICED>(words, m, USUAL) || test_usual::<SLICED>(words, m, digest) {
-        return false;
-    }
-    // SAFETY: `holds` has shown that the words have the bits.
-    unsafe { Walk::<SLICED>::new(digest).set::<USUAL>(words, m) };
-    true
-}
-
-/// As [`set_usual_if_new`], for any k.
+/// Sets the k bits of a digest and says whether one was new; nothing is done when the words do not have the bits. It looks before it
+/// writes: to look at each word in the course of setting its bit costs more than a second pass, whose words are in the cache by
+/// then and whose bits are set by single instructions; and a key that is there already writes nothing.
 #[inline]
-pub(crate) fn set<const SLICED: bool>(words: &mut [u64], m: u64, k: u32, digest: Digest) -> bool {
+pub(crate) fn set<const SLICED: bool, const NARROW: bool>(words: &mut [u64], m: u64, k: u32, digest: Digest) -> bool {
     #[inline(always)]
-    fn of<const K: u32, const SLICED: bool>(words: &mut [u64], m: u64, walk: &mut Walk<SLICED>) {
+    fn of<const K: u32, const SLICED: bool, const NARROW: bool>(
+        words: &mut [u64],
+        m: u64,
+        walk: &mut Walk<SLICED, NARROW>,
+    ) {
         // SAFETY: `holds` has shown that the words have the bits.
         unsafe { walk.set::<K>(words, m) };
     }
-    if !holds::<SLICED>(words, m, k) || test::<SLICED>(words, m, k, digest) {
+    if !holds::<SLICED>(words, m, k) || test::<SLICED, NARROW>(words, m, k, digest) {
         return false;
     }
-    let (mut walk, mut left) = (Walk::<SLICED>::new(digest), k);
+    let (mut walk, mut left) = (Walk::<SLICED, NARROW>::new(digest), k);
     while left > 16 {
-        of::<16, SLICED>(words, m, &mut walk);
+        of::<16, SLICED, NARROW>(words, m, &mut walk);
         left -= 16;
     }
-    unrolled!(left, of[SLICED], words, m, &mut walk);
+    unrolled!(left, of[SLICED, NARROW], words, m, &mut walk);
     true
 }
 
@@ -228,9 +211,9 @@ pub(crate) fn set<const SLICED: bool>(words: &mut [u64], m: u64, k: u32, digest:
 /// rounds one position of every key that is left is looked at, and the numbers of those that pass are written side by
 /// side. A key that outlasts them is most likely present, and all of the rest is looked at. When `ahead`, the memory is
 /// asked for what a round needs before the first is looked at; for the first positions the caller has done it. Else four
-/// keys go side by side where the machine can do that.
+/// keys may go side by side where the machine can do that.
 #[inline]
-pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
+pub(crate) fn test_batch<const N: usize, const SLICED: bool, const NARROW: bool>(
     words: &[u64],
     m: u64,
     k: u32,
@@ -249,22 +232,22 @@ pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
     unsafe {
         if k <= 2 {
             for (digest, answer) in digests.iter().zip(answers) {
-                *answer = rest::<0, SLICED>(words, m, k, *digest);
+                *answer = rest::<0, SLICED, NARROW>(words, m, k, *digest);
             }
             return;
         }
-        if !ahead && four::test_batch::<N, SLICED, 0>(words, m, k, digests, answers) {
+        if !(ahead || SLICED || NARROW) && four::test_batch::<N, 0>(words, m, k, digests, answers) {
             return;
         }
-        let left = round::<0, SLICED>(words, m, digests, 0..count as u8, &mut first);
+        let left = round::<0, SLICED, NARROW>(words, m, digests, 0..count as u8, &mut first);
         if ahead {
             for key in &first[..left] {
-                let mut walk = Walk::<SLICED>::after::<1>(digests[usize::from(*key)], m);
+                let mut walk = Walk::<SLICED, NARROW>::after::<1>(digests[usize::from(*key)], m);
                 (1..k).for_each(|_| prefetch(words, (walk.next(m) / 64) as usize));
             }
         }
-        let left = round::<1, SLICED>(words, m, digests, first[..left].iter().copied(), &mut second);
-        unrolled!((k - 2).min(16), finish[SLICED], words, m, k, digests, &second[..left], answers);
+        let left = round::<1, SLICED, NARROW>(words, m, digests, first[..left].iter().copied(), &mut second);
+        unrolled!((k - 2).min(16), finish[SLICED, NARROW], words, m, k, digests, &second[..left], answers);
     }
 }
 
@@ -275,7 +258,7 @@ pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
 ///
 /// The words have m bits, at least one, or enough slices of them.
 #[inline(always)]
-unsafe fn round<const R: u64, const SLICED: bool>(
+unsafe fn round<const R: u64, const SLICED: bool, const NARROW: bool>(
     words: &[u64],
     m: u64,
     digests: &[Digest],
@@ -285,7 +268,7 @@ unsafe fn round<const R: u64, const SLICED: bool>(
 ) -> usize {
     let mut count = 0;
     for key in keys {
-        let position = Walk::<SLICED>::after::<R>(digests[usize::from(key)], m).next(m);
+        let position = Walk::<SLICED, NARROW>::after::<R>(digests[usize::from(key)], m).next(m);
         // SAFETY: a position is below m, or in its slice, and the words have these bits.
         let word = unsafe { *words.get_unchecked((position / 64) as usize) };
         // What fails is overwritten by the next that does not.
@@ -301,7 +284,7 @@ unsafe fn round<const R: u64, const SLICED: bool>(
 ///
 /// The words have m bits, at least one, or enough slices of them.
 #[inline(never)]
-unsafe fn finish<const K: u32, const SLICED: bool>(
+unsafe fn finish<const K: u32, const SLICED: bool, const NARROW: bool>(
     words: &[u64],
     m: u64,
     k: u32,
@@ -312,10 +295,10 @@ unsafe fn finish<const K: u32, const SLICED: bool>(
     for key in keys {
         let key = usize::from(*key);
         // SAFETY: the caller has seen to it.
-        answers[key] = unsafe { Walk::<SLICED>::after::<2>(digests[key], m).all::<K>(words, m) };
+        answers[key] = unsafe { Walk::<SLICED, NARROW>::after::<2>(digests[key], m).all::<K>(words, m) };
         if K == 16 && k > 18 {
             // SAFETY: the caller has seen to it.
-            answers[key] &= unsafe { rest::<18, SLICED>(words, m, k - 18, digests[key]) };
+            answers[key] &= unsafe { rest::<18, SLICED, NARROW>(words, m, k - 18, digests[key]) };
         }
     }
 }
@@ -342,7 +325,7 @@ pub(crate) fn counters_nonzero(words: &[u64], m: u64, k: u32, width: u32, digest
         let bit = position << shift;
         *words.get_unchecked((bit / 64) as usize) >> (bit % 64) & max != 0
     };
-    let mut walk = Walk::<false>::new(digest);
+    let mut walk = Walk::<false, false>::new(digest);
     for _ in 0..k / HEAD {
         if !walk.all_that::<HEAD>(m, nonzero) {
             return false;
@@ -377,7 +360,7 @@ pub(crate) fn counters_nonzero_batch<const N: usize>(
     // SAFETY: `holds_counters` has shown that there are words for m counters; there are as many answers as digests, at most N.
     let is_done = !ahead
         && holds_counters(words, m, COUNTER)
-        && unsafe { four::test_batch::<N, false, { COUNTER.ilog2() as i32 }>(words, m, k, digests, answers) };
+        && unsafe { four::test_batch::<N, { COUNTER.ilog2() as i32 }>(words, m, k, digests, answers) };
     if is_done {
         return;
     }
@@ -386,7 +369,7 @@ pub(crate) fn counters_nonzero_batch<const N: usize>(
         for (digest, answer) in digests.iter().zip(answers.iter_mut()) {
             *answer = counters_nonzero(words, m, 1, COUNTER, *digest);
             if *answer {
-                let mut walk = Walk::<false>::after::<1>(*digest, m);
+                let mut walk = Walk::<false, false>::after::<1>(*digest, m);
                 (1..k).for_each(|_| prefetch(words, (walk.next(m) / u64::from(64 / COUNTER)) as usize));
             }
         }
@@ -404,7 +387,7 @@ pub(crate) fn increment(words: &mut [u64], m: u64, k: u32, width: u32, digest: D
         return (false, 0);
     }
     let (shift, max) = (width.trailing_zeros(), u64::MAX >> (64 - width));
-    let mut walk = Walk::<false>::new(digest);
+    let mut walk = Walk::<false, false>::new(digest);
     let (mut least, mut full) = (max, 0);
     for _ in 0..k {
         let bit = walk.next(m) << shift;
@@ -423,7 +406,7 @@ pub(crate) fn increment(words: &mut [u64], m: u64, k: u32, width: u32, digest: D
 /// of seven different ones.
 #[inline(always)]
 pub(crate) fn are_apart(m: u64, k: u32, digest: Digest) -> bool {
-    let mut walk = Walk::<false>::new(digest);
+    let mut walk = Walk::<false, false>::new(digest);
     let (mut low, mut high, mut again) = (0_u64, 0_u64, 0);
     for _ in 0..k {
         let position = walk.next(m);
@@ -438,15 +421,17 @@ pub(crate) fn are_apart(m: u64, k: u32, digest: Digest) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::{Scheme, SplitMix, probes};
+    use crate::hash::{Reduction, Scheme, SplitMix, probes};
 
     #[test]
     fn bits_are_those_of_the_default_schemes() {
-        check::<false>(Scheme::default());
-        check::<true>(Scheme::SLICES);
+        check::<false, false>(Scheme::default());
+        check::<true, false>(Scheme::SLICES);
+        check::<false, true>(Scheme { reduction: Reduction::Fastrange32, ..Scheme::default() });
+        check::<true, true>(Scheme { reduction: Reduction::Fastrange32, ..Scheme::SLICES });
     }
 
-    fn check<const SLICED: bool>(scheme: Scheme) {
+    fn check<const SLICED: bool, const NARROW: bool>(scheme: Scheme) {
         let mut random = SplitMix::new(3);
         for m in [1_u64, 2, 63, 64, 65, 1000, 100_003] {
             for k in [1, 2, 3, 4, 5, 7, 10, 16, 17, 20, 21, 37, 64] {
@@ -461,24 +446,13 @@ mod tests {
                     }
                     let has = |words: &[u64]| positions.iter().all(|p| words[(p / 64) as usize] >> (p % 64) & 1 == 1);
                     let expected = has(&model);
-                    assert_eq!(test::<SLICED>(&words, m, k, digest), expected);
-                    assert!(SLICED || test_loaded(m, k, digest, |index| words[index]) == expected);
+                    assert_eq!(test::<SLICED, NARROW>(&words, m, k, digest), expected);
+                    assert!(SLICED || test_loaded::<NARROW>(m, k, digest, |index| words[index]) == expected);
                     let mut answer = [!expected];
-                    test_batch::<4, SLICED>(&words, m, k, &[digest], &mut answer, random.below(2) == 0);
+                    test_batch::<4, SLICED, NARROW>(&words, m, k, &[digest], &mut answer, random.below(2) == 0);
                     assert_eq!(answer, [expected]);
-                    assert!(k != USUAL || test_usual::<SLICED>(&words, m, digest) == expected);
                     if random.below(3) == 0 {
-                        let mut usual = words.clone();
-                        assert_eq!(set::<SLICED>(&mut words, m, k, digest), !expected);
-                        let mut if_new = usual.clone();
-                        assert!(
-                            k != USUAL
-                                || set_usual::<SLICED>(&mut usual, m, digest) == Some(!expected) && usual == words
-                        );
-                        assert!(
-                            k != USUAL
-                                || set_usual_if_new::<SLICED>(&mut if_new, m, digest) != expected && if_new == words
-                        );
+                        assert_eq!(set::<SLICED, NARROW>(&mut words, m, k, digest), !expected);
                         positions.iter().for_each(|p| model[(p / 64) as usize] |= 1 << (p % 64));
                         assert_eq!(words, model);
                     }
@@ -539,7 +513,7 @@ mod tests {
     fn words_that_are_too_few_hold_nothing() {
         let digest = Digest { h1: u64::MAX, h2: 1 };
         let mut words = [u64::MAX];
-        assert!(!test::<false>(&words, 65, 3, digest) && !test::<false>(&[], 0, 3, digest));
-        assert!(!set::<false>(&mut words, 65, 3, digest) && !set::<false>(&mut [], 0, 3, digest));
+        assert!(!test::<false, false>(&words, 65, 3, digest) && !test::<false, false>(&[], 0, 3, digest));
+        assert!(!set::<false, false>(&mut words, 65, 3, digest) && !set::<false, false>(&mut [], 0, 3, digest));
     }
 }

@@ -1,4 +1,4 @@
-//! Four keys at a time with AVX2, for batches: bits at the positions of the default schemes.
+//! Four keys at a time with AVX2, for batches: bits and counters at the positions of enhanced double hashing with fastrange.
 //!
 //! What they must equal is written elsewhere, for one key: [`flat`](super::flat). A machine without AVX2 is told so, and the caller
 //! goes on with that.
@@ -6,14 +6,14 @@
 use crate::hash::Digest;
 
 /// Whether all k fields of 2^LOG bits (one or four) are nonzero, for up to `N` digests (from 4 to 252), as
-/// [`flat::test_batch`](super::flat::test_batch) says; `false` when nothing was done, because there is no AVX2 or m is too large
-/// for it.
+/// [`flat::test`](super::flat::test) says of bits; `false` when nothing was done, because there is no AVX2 or m is too large for
+/// it.
 ///
 /// # Safety
 ///
-/// The words have m fields, at least one, or k slices of m; there are as many answers as digests, at most N.
+/// The words have m fields, at least one; there are as many answers as digests, at most N.
 #[inline]
-pub(crate) unsafe fn test_batch<const N: usize, const SLICED: bool, const LOG: i32>(
+pub(crate) unsafe fn test_batch<const N: usize, const LOG: i32>(
     words: &[u64],
     m: u64,
     k: u32,
@@ -21,12 +21,9 @@ pub(crate) unsafe fn test_batch<const N: usize, const SLICED: bool, const LOG: i
     answers: &mut [bool],
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if m.saturating_mul(if SLICED { k.into() } else { 1 }) <= u64::from(u32::MAX)
-        && k > avx2::HEAD as u32
-        && is_x86_feature_detected!("avx2")
-    {
+    if m <= u64::from(u32::MAX) && k > avx2::HEAD as u32 && is_x86_feature_detected!("avx2") {
         // SAFETY: the machine has AVX2; the rest is what the caller has seen to.
-        unsafe { avx2::test_batch::<N, SLICED, LOG>(words, m, k, digests, answers) };
+        unsafe { avx2::test_batch::<N, LOG>(words, m, k, digests, answers) };
         return true;
     }
     let _ = (words, m, k, digests, answers);
@@ -37,7 +34,8 @@ pub(crate) unsafe fn test_batch<const N: usize, const SLICED: bool, const LOG: i
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use crate::hash::{Digest, GOLDEN, THIRD_WORD};
+    use crate::hash::{Digest, GOLDEN};
+    use crate::simd::side_by_side;
 
     /// Positions of every key that are looked at before those that have failed are left behind.
     pub(super) const HEAD: u64 = 2;
@@ -48,28 +46,18 @@ mod avx2 {
         _mm256_set1_epi64x(x as i64)
     }
 
-    /// The low halves of the products, by three multiplications of 32 bits.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn multiply(a: __m256i, b: u64) -> __m256i {
-        let (low, high) = (all(b & 0xFFFF_FFFF), all(b >> 32));
-        let crossed = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64::<32>(a), low), _mm256_mul_epu32(a, high));
-        _mm256_add_epi64(_mm256_mul_epu32(a, low), _mm256_slli_epi64::<32>(crossed))
-    }
-
-    /// The words at the positions that x has in m fields of 2^LOG bits from `start` on, shifted so that the lowest bit tells whether
-    /// the field is nonzero. m is below 2^32, so that the high half of its product with x needs two multiplications.
+    /// The words at the positions that x has among m fields of 2^LOG bits, shifted so that the lowest bit tells whether the field is
+    /// nonzero. m is below 2^32, so that the high half of its product with x needs two multiplications.
     ///
     /// # Safety
     ///
-    /// The words have m fields, at least one, from `start` on, of one bit or four.
+    /// The words have m fields, at least one, of one bit or four.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn bits<const LOG: i32>(words: &[u64], start: __m256i, m: __m256i, x: __m256i) -> __m256i {
+    unsafe fn nonzero<const LOG: i32>(words: &[u64], m: __m256i, x: __m256i) -> __m256i {
         let low = _mm256_srli_epi64::<32>(_mm256_mul_epu32(x, m));
         let product = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64::<32>(x), m), low);
-        let position = _mm256_add_epi64(_mm256_srli_epi64::<32>(product), start);
-        let bit = _mm256_slli_epi64::<LOG>(position);
+        let bit = _mm256_slli_epi64::<LOG>(_mm256_srli_epi64::<32>(product));
         let index = _mm256_srli_epi64::<6>(bit);
         let (one, two) = (_mm256_castsi256_si128(index), _mm256_extracti128_si256::<1>(index));
         // Four loads are faster than the instruction that gathers.
@@ -87,23 +75,6 @@ mod avx2 {
         }
         let pairs = _mm256_or_si256(field, _mm256_srli_epi64::<2>(field));
         _mm256_or_si256(pairs, _mm256_srli_epi64::<1>(pairs))
-    }
-
-    /// As [`mix`](crate::hash::mix).
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn mix(x: __m256i) -> __m256i {
-        let x = multiply(_mm256_xor_si256(x, _mm256_srli_epi64::<30>(x)), 0xBF58_476D_1CE4_E5B9);
-        let x = multiply(_mm256_xor_si256(x, _mm256_srli_epi64::<27>(x)), 0x94D0_49BB_1331_11EB);
-        _mm256_xor_si256(x, _mm256_srli_epi64::<31>(x))
-    }
-
-    /// The first half of [`Digest::derive`] for the third word of triple hashing.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn third(h1: __m256i, h2: __m256i) -> __m256i {
-        let first = mix(_mm256_xor_si256(h1, all(THIRD_WORD.wrapping_mul(GOLDEN))));
-        mix(_mm256_xor_si256(first, mix(_mm256_add_epi64(h2, first))))
     }
 
     /// The lowest bits of the four, side by side.
@@ -124,35 +95,20 @@ mod avx2 {
     }
 
     /// For each set of lanes the numbers of their keys, in the low bytes.
-    const PASSED: [u32; 16] = {
-        let (mut table, mut set) = ([0; 16], 0);
-        while set < 16 {
-            let (mut lane, mut shift) = (0, 0);
-            while lane < 4 {
-                if set >> lane & 1 == 1 {
-                    table[set] |= [0, 2, 1, 3][lane] << shift;
-                    shift += 8;
-                }
-                lane += 1;
-            }
-            set += 1;
-        }
-        table
-    };
+    const PASSED: [u32; 16] = side_by_side([0, 2, 1, 3]);
 
     /// # Safety
     ///
-    /// The words have m fields of 2^LOG bits (one or four), at least one, or k slices of m, fewer than 2^32 in all; there are as
-    /// many answers as digests, at most N.
+    /// The words have m fields of 2^LOG bits (one or four), at least one and fewer than 2^32; there are as many answers as digests, at most N.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn test_batch<const N: usize, const SLICED: bool, const LOG: i32>(
+    pub(super) unsafe fn test_batch<const N: usize, const LOG: i32>(
         words: &[u64],
         m: u64,
         k: u32,
         digests: &[Digest],
         answers: &mut [bool],
     ) {
-        let (slice, m) = (all(if SLICED { m } else { 0 }), all(m));
+        let m = all(m);
         let mut padded = [Digest { h1: 0, h2: 0 }; 4];
         // With room for four more than there can be, since four are written at a time.
         let (mut passed, mut count) = ([[0_u8; 4]; N], 0);
@@ -162,9 +118,9 @@ mod avx2 {
         for (i, four) in fours.iter().chain((!rest.is_empty()).then_some(&padded)).enumerate() {
             let (x, y) = halves(four);
             // SAFETY: the caller has seen to it.
-            let first = unsafe { bits::<LOG>(words, all(0), m, x) };
+            let first = unsafe { nonzero::<LOG>(words, m, x) };
             // SAFETY: as above.
-            let second = unsafe { bits::<LOG>(words, slice, m, _mm256_add_epi64(x, y)) };
+            let second = unsafe { nonzero::<LOG>(words, m, _mm256_add_epi64(x, y)) };
             let ones = lowest(_mm256_and_si256(first, second));
             let numbers = PASSED[ones] + 0x0404_0404 * i as u32;
             // What fails is overwritten by the next that does not.
@@ -177,20 +133,19 @@ mod avx2 {
                 |i: usize| four.get(i).and_then(|i| digests.get(usize::from(*i))).copied().unwrap_or(padded[0]);
             let (x, y) = halves(&[digest(0), digest(1), digest(2), digest(3)]);
             // After two positions x is h1 + 2 h2 + z, and y has grown by z twice.
-            let (mut z, growth) = if SLICED { (third(x, y), all(0)) } else { (all(GOLDEN), all(GOLDEN)) };
+            let (mut z, growth) = (all(GOLDEN), all(GOLDEN));
             let mut x = _mm256_add_epi64(_mm256_add_epi64(x, y), _mm256_add_epi64(y, z));
             let mut y = _mm256_add_epi64(_mm256_add_epi64(y, z), z);
             z = _mm256_add_epi64(z, growth);
             y = _mm256_add_epi64(y, growth);
             z = _mm256_add_epi64(z, growth);
-            let (mut ones, mut start) = (all(1), _mm256_add_epi64(slice, slice));
+            let mut ones = all(1);
             for _ in HEAD..k.into() {
                 // SAFETY: the caller has seen to it.
-                ones = _mm256_and_si256(ones, unsafe { bits::<LOG>(words, start, m, x) });
+                ones = _mm256_and_si256(ones, unsafe { nonzero::<LOG>(words, m, x) });
                 x = _mm256_add_epi64(x, y);
                 y = _mm256_add_epi64(y, z);
                 z = _mm256_add_epi64(z, growth);
-                start = _mm256_add_epi64(start, slice);
             }
             let ones = lowest(ones);
             for (i, lane) in four.iter().zip([0, 2, 1, 3]) {
@@ -211,9 +166,24 @@ mod tests {
     use crate::simd::flat;
 
     #[test]
-    fn batches_answer_as_single_tests_do() {
-        check::<false>();
-        check::<true>();
+    fn batches_of_bits_answer_as_single_tests_do() {
+        let mut random = SplitMix::new(8);
+        for m in [1_u64, 64, 1_000, 65_537] {
+            for k in [3, 4, 7, 16, 30] {
+                let words: Vec<u64> = (0..m.div_ceil(64)).map(|_| random.next_u64() | random.next_u64()).collect();
+                for count in 0..=BATCH {
+                    let keys: Vec<u64> = (0..count).map(|_| random.next_u64()).collect();
+                    let digests = digest_batch(&Hashing::default(), &keys, |_| ());
+                    let (digests, mut answers) = (&digests[..count], vec![false; count]);
+                    // SAFETY: the words have the bits; there are as many answers as digests, at most BATCH.
+                    let done = unsafe { test_batch::<BATCH, 0>(&words, m, k, digests, &mut answers) };
+                    let single = |digest: &Digest| flat::test::<false, false>(&words, m, k, *digest);
+                    assert!(!done || digests.iter().map(single).eq(answers), "m {m}, k {k}, {count} keys");
+                    #[cfg(target_arch = "x86_64")]
+                    assert_eq!(done, is_x86_feature_detected!("avx2"));
+                }
+            }
+        }
     }
 
     #[test]
@@ -230,36 +200,9 @@ mod tests {
                     let digests = &digests[..count];
                     let mut answers = vec![false; count];
                     // SAFETY: the words have the counters; there are as many answers as digests, at most BATCH.
-                    let done = unsafe { test_batch::<BATCH, false, 2>(&words, m, k, digests, &mut answers) };
+                    let done = unsafe { test_batch::<BATCH, 2>(&words, m, k, digests, &mut answers) };
                     let single = |digest: &Digest| flat::counters_nonzero(&words, m, k, flat::COUNTER, *digest);
                     assert!(!done || digests.iter().map(single).eq(answers), "m {m}, k {k}, {count} keys");
-                }
-            }
-        }
-    }
-
-    fn check<const SLICED: bool>() {
-        let mut random = SplitMix::new(8);
-        for m in [1_u64, 64, 1_000, 65_537] {
-            for k in [3, 4, 7, 16, 30] {
-                let bits = if SLICED { m * u64::from(k) } else { m };
-                let mut words: Vec<u64> =
-                    (0..bits.div_ceil(64)).map(|_| random.next_u64() | random.next_u64()).collect();
-                for count in 0..=BATCH {
-                    let keys: Vec<u64> = (0..count).map(|_| random.next_u64()).collect();
-                    let digests = digest_batch(&Hashing::default(), &keys, |_| ());
-                    let digests = &digests[..count];
-                    for digest in digests.iter().filter(|digest| digest.h1 & 1 == 0) {
-                        flat::set::<SLICED>(&mut words, m, k, *digest);
-                    }
-                    let mut answers = vec![false; count];
-                    // SAFETY: the words have the bits; there are as many answers as digests, at most BATCH.
-                    let done = unsafe { test_batch::<BATCH, SLICED, 0>(&words, m, k, digests, &mut answers) };
-                    let expected: Vec<bool> =
-                        digests.iter().map(|digest| flat::test::<SLICED>(&words, m, k, *digest)).collect();
-                    assert!(!done || answers == expected, "m {m}, k {k}, {count} keys");
-                    #[cfg(target_arch = "x86_64")]
-                    assert_eq!(done, is_x86_feature_detected!("avx2"));
                 }
             }
         }

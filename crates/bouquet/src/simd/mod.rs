@@ -1,35 +1,91 @@
 //! The only place with `unsafe`: what the machine offers beyond safe Rust. Every block says why it is sound.
 #![allow(unsafe_code)]
 
-/// Calls a function with the constant that equals k, up to 16, or else with a loop's worth of them; a further constant may
+/// Calls a function with the constant that equals k, up to 16, or else with a loop's worth of them; further constants may
 /// follow the function's name.
 macro_rules! unrolled {
-    ($k:expr, $each:ident $([$constant:ident])? $(, $arg:expr)*) => {
+    ($k:expr, $each:ident $([$($constant:ident),*])? $(, $arg:expr)*) => {
         match $k {
-            0 => $each::<0 $(, $constant)?>($($arg),*),
-            1 => $each::<1 $(, $constant)?>($($arg),*),
-            2 => $each::<2 $(, $constant)?>($($arg),*),
-            3 => $each::<3 $(, $constant)?>($($arg),*),
-            4 => $each::<4 $(, $constant)?>($($arg),*),
-            5 => $each::<5 $(, $constant)?>($($arg),*),
-            6 => $each::<6 $(, $constant)?>($($arg),*),
-            7 => $each::<7 $(, $constant)?>($($arg),*),
-            8 => $each::<8 $(, $constant)?>($($arg),*),
-            9 => $each::<9 $(, $constant)?>($($arg),*),
-            10 => $each::<10 $(, $constant)?>($($arg),*),
-            11 => $each::<11 $(, $constant)?>($($arg),*),
-            12 => $each::<12 $(, $constant)?>($($arg),*),
-            13 => $each::<13 $(, $constant)?>($($arg),*),
-            14 => $each::<14 $(, $constant)?>($($arg),*),
-            15 => $each::<15 $(, $constant)?>($($arg),*),
-            _ => $each::<16 $(, $constant)?>($($arg),*),
+            0 => $each::<0 $($(, $constant)*)?>($($arg),*),
+            1 => $each::<1 $($(, $constant)*)?>($($arg),*),
+            2 => $each::<2 $($(, $constant)*)?>($($arg),*),
+            3 => $each::<3 $($(, $constant)*)?>($($arg),*),
+            4 => $each::<4 $($(, $constant)*)?>($($arg),*),
+            5 => $each::<5 $($(, $constant)*)?>($($arg),*),
+            6 => $each::<6 $($(, $constant)*)?>($($arg),*),
+            7 => $each::<7 $($(, $constant)*)?>($($arg),*),
+            8 => $each::<8 $($(, $constant)*)?>($($arg),*),
+            9 => $each::<9 $($(, $constant)*)?>($($arg),*),
+            10 => $each::<10 $($(, $constant)*)?>($($arg),*),
+            11 => $each::<11 $($(, $constant)*)?>($($arg),*),
+            12 => $each::<12 $($(, $constant)*)?>($($arg),*),
+            13 => $each::<13 $($(, $constant)*)?>($($arg),*),
+            14 => $each::<14 $($(, $constant)*)?>($($arg),*),
+            15 => $each::<15 $($(, $constant)*)?>($($arg),*),
+            _ => $each::<16 $($(, $constant)*)?>($($arg),*),
         }
     };
 }
 pub(crate) use unrolled;
 
+/// Calls AVX2 code for which the token vouches.
+macro_rules! vouched {
+    ($avx2:ident, $call:expr) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            let _: $crate::simd::Avx2 = $avx2;
+            // SAFETY: the machine has AVX2, or there would be no token.
+            unsafe { $call }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        match $avx2 {}
+    }};
+}
+
+/// Proof that the machine has AVX2, for those who call code that needs it. Elsewhere there is none.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Avx2(());
+
+#[cfg(not(target_arch = "x86_64"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Avx2 {}
+
+impl Avx2 {
+    pub(crate) fn detected() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        return is_x86_feature_detected!("avx2").then_some(Avx2(()));
+        #[cfg(not(target_arch = "x86_64"))]
+        return None;
+    }
+}
+
+/// Whether the build's own target features allow AVX2, so that its code is inlined. Then a batch in the cache is hashed on the way:
+/// elsewhere the hash would be called for every key, since code for all machines is not inlined into that for some.
+pub(crate) const INLINED: bool = cfg!(all(target_arch = "x86_64", target_feature = "avx2"));
+
+/// For each set of four lanes the numbers that they have, side by side in the low bytes.
+#[cfg(target_arch = "x86_64")]
+const fn side_by_side(numbers: [u32; 4]) -> [u32; 16] {
+    let (mut table, mut set) = ([0; 16], 0);
+    while set < 16 {
+        let (mut lane, mut shift) = (0, 0);
+        while lane < 4 {
+            if set >> lane & 1 == 1 {
+                table[set] |= numbers[lane] << shift;
+                shift += 8;
+            }
+            lane += 1;
+        }
+        set += 1;
+    }
+    table
+}
+
 pub(crate) mod flat;
 pub(crate) mod four;
+pub(crate) mod lanes;
+pub(crate) mod line;
 pub(crate) mod memory;
 pub(crate) mod ones;
 pub(crate) mod split_block;

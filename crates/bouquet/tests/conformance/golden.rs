@@ -1,7 +1,8 @@
 //! Golden frames: one of every kind, public digest and format version, with the answers that it gave when it was written.
 //!
-//! `tests/golden/v<version>/<kind>.bq` is the frame with XXH3, `<kind>.folded.bq` the one with the default digest;
-//! `<kind>.answers` and `<kind>.folded.answers` are what they say about some keys. They are written once, by
+//! `tests/golden/v<version>/<kind>.bq` is the frame with XXH3, `<kind>.folded.bq` the one with the default digest, and
+//! `<kind>.fastrange32.bq` the one with the default reduction, for kinds that have a choice; `.answers` in the place of `.bq` is
+//! what they say about some keys. They are written once, by
 //! `BOUQUET_WRITE_GOLDEN=1 cargo test -p bouquet --test conformance golden`, which makes what is missing and never touches what
 //! is there.
 
@@ -26,9 +27,11 @@ fn folder(version: u16) -> PathBuf {
 }
 
 /// The golden frames of a kind and the digests that they have.
-fn frames(kind: &Kind) -> [(PathBuf, Hashing); 2] {
+fn frames(kind: &Kind) -> impl Iterator<Item = (PathBuf, Hashing)> {
     let path = |ending| folder(VERSION).join(format!("{}{ending}", kind.facts().id));
-    [(path(".bq"), Hashing::xxh3(SEED)), (path(".folded.bq"), Hashing::seeded(SEED))]
+    let reduced = kind.facts().parameters.iter().any(|parameter| parameter.name == "reduction");
+    let of_all = [(path(".bq"), Hashing::xxh3(SEED)), (path(".folded.bq"), Hashing::seeded(SEED))];
+    of_all.into_iter().chain(reduced.then(|| (path(".fastrange32.bq"), Hashing::seeded(SEED))))
 }
 
 /// Some members, and strangers enough that some of them seem to be members.
@@ -88,7 +91,7 @@ fn write_missing() -> Verdict {
     let folder = folder(VERSION);
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(&folder).map_err(fail)?;
-    for (kind, (path, hashing)) in registry::kinds().flat_map(|kind| frames(kind).map(|frame| (kind, frame))) {
+    for (kind, (path, hashing)) in registry::kinds().flat_map(|kind| frames(kind).map(move |frame| (kind, frame))) {
         if path.exists() {
             continue;
         }

@@ -233,6 +233,7 @@ fn the_plain_filter_given_away_is_that_of_the_remaining_keys() {
             fill(&mut filter, 0..1_000);
             (0..500u64).for_each(|key| filter.remove(&key).unwrap());
             let plain = Config::new(crate::core::standard::KIND.facts()).set("items", "1000").unwrap();
+            let plain = plain.set("reduction", "fastrange").unwrap();
             let mut bloom = Bloom::from_config(&plain.set("fpr", "0.01").unwrap().hashed(hashing.clone())).unwrap();
             (500..1_000u64).for_each(|key| {
                 bloom.insert(&key);
@@ -255,7 +256,9 @@ fn the_plain_filter_given_away_is_that_of_the_remaining_keys() {
 fn one_bit_sticky_counters_are_a_bloom_filter() {
     let mut filter = empty(&[("counters", "5000"), ("hashes", "5"), ("width", "1")]);
     fill(&mut filter, 0..400);
-    let mut bloom = Bloom::with_size(5_000, 5).unwrap();
+    let plain = Config::new(crate::core::standard::KIND.facts()).set("bits", "5000").unwrap();
+    let plain = plain.set("hashes", "5").unwrap().set("reduction", "fastrange").unwrap();
+    let mut bloom = Bloom::from_config(&plain).unwrap();
     (0..400u64).for_each(|key| {
         bloom.insert(&key);
     });

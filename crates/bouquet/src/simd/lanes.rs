@@ -1,0 +1,448 @@
+//! Eight positions of a key at a time, or two positions of four keys, with AVX2: bits at the positions of the default schemes with
+//! words of 32 bits, anywhere in a vector of words (enhanced double hashing) or one in each of k slices (`SLICED`: triple hashing).
+//!
+//! What they must equal is written elsewhere, for one position after the other: [`flat`](super::flat). A key's positions follow from
+//! the first half of its digest alone. Below, m is the number of bits, or those of a slice. All bits together must be fewer than
+//! 2^32, and k at most [`MOST`]: else answers are wrong, though nothing outside of the words is touched.
+
+#[cfg(target_arch = "x86_64")]
+use vector::{set_each, test_each, test_far, test_those};
+
+use super::Avx2;
+use super::flat::holds;
+use crate::key::NEAR_BITS;
+
+/// The k of a rate of 1 %, for which single calls are inlined.
+pub(crate) const USUAL: u32 = 7;
+
+/// The most positions that a key may have here.
+pub(crate) const MOST: u32 = 16;
+
+/// Whether the [`USUAL`] bits of a key are all one; false when the words do not have the bits. Inlined where the build's own target
+/// features allow it, else one call. For filters in some cache: see [`test`].
+#[inline(always)]
+pub(crate) fn test_usual<const SLICED: bool>(avx2: Avx2, words: &[u64], m: u64, h1: u64) -> bool {
+    vouched!(avx2, vector::test_usual::<SLICED>(words, m, h1))
+}
+
+/// Sets the [`USUAL`] bits of a key and says whether one was new; nothing is done when the words do not have the bits. Where it is
+/// inlined and nobody asks whether a bit was new, what finds that out is left out.
+#[inline(always)]
+pub(crate) fn set_usual<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
+    vouched!(avx2, vector::set_usual::<SLICED>(words, m, h1))
+}
+
+/// Whether the k bits of a key are all one; false when the words do not have the bits. Where these are beyond the caches, the first
+/// four bits are looked at before the others.
+pub(crate) fn test<const SLICED: bool>(avx2: Avx2, words: &[u64], m: u64, k: u32, h1: u64) -> bool {
+    if words.len() as u64 > NEAR_BITS / 64 && holds::<SLICED>(words, m, k) {
+        return vouched!(avx2, unrolled!(k, test_far[SLICED], words, m, h1));
+    }
+    let mut answer = [false];
+    test_batch::<4, SLICED>(avx2, words, m, k, &[h1], &mut answer, false);
+    answer[0]
+}
+
+/// Sets the k bits of a key and says whether one was new; nothing is done when the words do not have the bits.
+pub(crate) fn set<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, k: u32, h1: u64) -> bool {
+    set_batch::<SLICED>(avx2, words, m, k, &[h1]) == 1
+}
+
+/// [`test`] for up to `N` keys (from 4 to 128), of which an absent one is left behind at one of its first two bits, without a branch,
+/// if they are to be sifted. Among keys that are all present that would be in vain.
+pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
+    avx2: Avx2,
+    words: &[u64],
+    m: u64,
+    k: u32,
+    keys: &[u64],
+    answers: &mut [bool],
+    sift: bool,
+) {
+    let count = keys.len().min(answers.len()).min(N);
+    let (Some(keys), Some(answers)) = (keys.get(..count), answers.get_mut(..count)) else { return };
+    let holds = holds::<SLICED>(words, m, k);
+    if holds && !(sift && k > 1) {
+        return vouched!(avx2, unrolled!(k, test_each[SLICED], words, m, keys, answers));
+    }
+    answers.fill(false);
+    if !holds {
+        return;
+    }
+    // With room for four more than there can be, since four are written at a time.
+    let mut passed = [[0; 2]; N];
+    let passed = passed.as_flattened_mut();
+    let count = vouched!(avx2, vector::sift::<SLICED>(words, m, keys, passed));
+    vouched!(avx2, unrolled!(k, test_those[SLICED], words, m, keys, &passed[..count], answers));
+}
+
+/// [`set`] for many keys: how many had a new bit.
+pub(crate) fn set_batch<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, k: u32, keys: &[u64]) -> u64 {
+    if !holds::<SLICED>(words, m, k) {
+        return 0;
+    }
+    vouched!(avx2, unrolled!(k, set_each[SLICED], words, m, keys))
+}
+
+#[cfg(target_arch = "x86_64")]
+mod vector {
+    use std::arch::x86_64::*;
+
+    use super::{USUAL, holds};
+    use crate::hash::{Digest, Ring};
+    use crate::simd::side_by_side;
+
+    const MOST: usize = super::MOST as usize;
+
+    /// For position i of enhanced double hashing u (i³-i)/6, for that of triple hashing i(i-1)/2.
+    const CURVES: [[u32; MOST]; 2] = {
+        let (mut curves, mut i) = ([[0; MOST]; 2], 1);
+        while i < MOST {
+            let n = i as u64;
+            curves[0][i] = ((n * n * n - n) / 6 * (Ring::<true>::UNIT >> 32)) as u32;
+            curves[1][i] = (n * (n - 1) / 2) as u32;
+            i += 1;
+        }
+        curves
+    };
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn all(x: u32) -> __m256i {
+        _mm256_set1_epi32(x as i32)
+    }
+
+    /// Eight numbers from `FROM` on.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn eight<const FROM: usize>(numbers: &[u32; MOST]) -> __m256i {
+        let lane = |i: usize| numbers[FROM + i] as i32;
+        _mm256_setr_epi32(lane(0), lane(1), lane(2), lane(3), lane(4), lane(5), lane(6), lane(7))
+    }
+
+    /// The high halves of the products, lane by lane.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn high_halves(x: __m256i, m: __m256i) -> __m256i {
+        let even = _mm256_srli_epi64::<32>(_mm256_mul_epu32(x, m));
+        let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(x), m);
+        _mm256_blend_epi32::<0b1010_1010>(even, odd)
+    }
+
+    /// Positions `FROM` to `FROM` + 7 of a key. They are below m as far as 32 bits tell, in slices m further from one to the next.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn positions<const FROM: usize, const SLICED: bool>(m: u64, h1: u64) -> __m256i {
+        const NUMBERS: [u32; MOST] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+        let numbers = eight::<FROM>(&NUMBERS);
+        let line = _mm256_add_epi32(all((h1 >> 32) as u32), _mm256_mullo_epi32(all(h1 as u32), numbers));
+        if !SLICED {
+            return high_halves(_mm256_add_epi32(line, eight::<FROM>(&CURVES[0])), all(m as u32));
+        }
+        let third = (Ring::<true>::third(Digest { h1, h2: 0 }) >> 32) as u32;
+        let curve = _mm256_mullo_epi32(all(third), eight::<FROM>(&CURVES[1]));
+        let m = all(m as u32);
+        _mm256_add_epi32(high_halves(_mm256_add_epi32(line, curve), m), _mm256_mullo_epi32(m, numbers))
+    }
+
+    /// Whether lane i has one of K positions from `FROM` on.
+    #[inline(always)]
+    const fn counts<const K: u32, const FROM: usize>(i: usize) -> bool {
+        FROM + i < K as usize
+    }
+
+    /// x in every lane that counts, zero in the others.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn counted<const K: u32, const FROM: usize>(x: i32) -> __m256i {
+        let lane = |i: usize| if counts::<K, FROM>(i) { x } else { 0 };
+        _mm256_setr_epi32(lane(0), lane(1), lane(2), lane(3), lane(4), lane(5), lane(6), lane(7))
+    }
+
+    /// For each position the number of its 32 bits, and its bit among them if it counts. To take numbers out of a register in pairs is
+    /// cheaper than one by one.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn places<const K: u32, const FROM: usize>(positions: __m256i) -> ([usize; 8], __m256i) {
+        let numbers = _mm256_srli_epi32::<5>(positions);
+        let (low, high) = (_mm256_castsi256_si128(numbers), _mm256_extracti128_si256::<1>(numbers));
+        let last =
+            if counts::<K, FROM>(7) { _mm_extract_epi64::<1>(high) } else { _mm_extract_epi32::<2>(high).into() };
+        let pairs = [_mm_cvtsi128_si64(low), _mm_extract_epi64::<1>(low), _mm_cvtsi128_si64(high), last];
+        let number = |i: usize| (pairs[i / 2] as u64 >> (i % 2 * 32)) as u32 as usize;
+        let numbers = [number(0), number(1), number(2), number(3), number(4), number(5), number(6), number(7)];
+        let place = _mm256_and_si256(positions, counted::<K, FROM>(31));
+        (numbers, _mm256_sllv_epi32(counted::<K, FROM>(1), place))
+    }
+
+    /// The 32 bits of every lane that counts. Eight loads are faster than the instruction that gathers.
+    ///
+    /// # Safety
+    ///
+    /// The words have them.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn gather<const K: u32, const FROM: usize>(words: *const u32, places: [usize; 8]) -> __m256i {
+        // SAFETY: the caller has seen to it.
+        let lane = |i: usize| unsafe { if counts::<K, FROM>(i) { *words.add(places[i]) as i32 } else { 0 } };
+        _mm256_setr_epi32(lane(0), lane(1), lane(2), lane(3), lane(4), lane(5), lane(6), lane(7))
+    }
+
+    /// Whether a key's bits from `FROM` on, up to eight and K in all, are one. All words are read before the first is looked at: a
+    /// mispredicted branch costs more than those that it would save.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, or K slices of them.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn has<const K: u32, const FROM: usize, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+        let (places, bit) = places::<K, FROM>(positions::<FROM, SLICED>(m, h1));
+        // SAFETY: a position is below m, or in its slice, and the words have these bits; where 32 bits do not tell a position, there
+        // are at least 2^32 bits, and words for any number.
+        _mm256_testc_si256(unsafe { gather::<K, FROM>(words.as_ptr().cast(), places) }, bit) != 0
+    }
+
+    /// Whether all K bits of a key are one.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, or K slices of them.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn has_all<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+        // SAFETY: the caller has seen to it.
+        unsafe { has::<K, 0, SLICED>(words, m, h1) && (K <= 8 || has::<K, 8, SLICED>(words, m, h1)) }
+    }
+
+    /// The same, but it looks at the first four bits before it reads the others.
+    ///
+    /// # Safety
+    ///
+    /// As for [`has_all`].
+    #[inline(never)]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn test_far<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+        let (places, bit) = places::<K, 0>(positions::<0, SLICED>(m, h1));
+        let at = words.as_ptr().cast();
+        // SAFETY: as in `has`; where K is less than four, so many are read.
+        let first = unsafe { if K < 4 { gather::<K, 0>(at, places) } else { gather::<4, 0>(at, places) } };
+        if _mm_testc_si128(_mm256_castsi256_si128(first), _mm256_castsi256_si128(bit)) == 0 {
+            return false;
+        }
+        // SAFETY: as in `has`.
+        let found = _mm256_testc_si256(unsafe { gather::<K, 0>(at, places) }, bit) != 0;
+        // SAFETY: the caller has seen to it.
+        found && (K <= 8 || unsafe { has::<K, 8, SLICED>(words, m, h1) })
+    }
+
+    /// Sets a key's bits from `FROM` on, up to eight and K in all, and says whether one was new.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, or K slices of them.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn put<const K: u32, const FROM: usize, const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) -> bool {
+        let (places, bit) = places::<K, FROM>(positions::<FROM, SLICED>(m, h1));
+        let mut bits = [0_u32; 8];
+        // SAFETY: the array is 32 writable bytes; unaligned stores take any address.
+        unsafe { _mm256_storeu_si256(bits.as_mut_ptr().cast(), bit) };
+        let at = words.as_mut_ptr().cast::<u32>();
+        // SAFETY: as in `has`.
+        let old = unsafe { gather::<K, FROM>(at, places) };
+        for i in (0..8).filter(|i| counts::<K, FROM>(*i)) {
+            // SAFETY: as in `has`, and nobody else has the words.
+            unsafe { *at.add(places[i]) |= bits[i] };
+        }
+        _mm256_testc_si256(old, bit) == 0
+    }
+
+    /// Sets all K bits of a key and says whether one was new.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, or K slices of them.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn put_all<const K: u32, const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) -> bool {
+        // SAFETY: the caller has seen to it.
+        unsafe { put::<K, 0, SLICED>(words, m, h1) | (K > 8 && put::<K, 8, SLICED>(words, m, h1)) }
+    }
+
+    /// As [`super::test_usual`].
+    #[cfg_attr(target_feature = "avx2", inline)]
+    #[cfg_attr(not(target_feature = "avx2"), inline(never))]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn test_usual<const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+        // SAFETY: `holds` has shown that the words have the bits.
+        holds::<SLICED>(words, m, USUAL) && unsafe { has::<USUAL, 0, SLICED>(words, m, h1) }
+    }
+
+    /// As [`super::set_usual`].
+    #[cfg_attr(target_feature = "avx2", inline)]
+    #[cfg_attr(not(target_feature = "avx2"), inline(never))]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn set_usual<const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
+        // SAFETY: `holds` has shown that the words have the bits.
+        if holds::<SLICED>(words, m, USUAL) { Some(unsafe { put::<USUAL, 0, SLICED>(words, m, h1) }) } else { None }
+    }
+
+    /// Answers for keys, one after the other.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, or K slices of them.
+    #[inline(never)]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn test_each<const K: u32, const SLICED: bool>(
+        words: &[u64],
+        m: u64,
+        keys: &[u64],
+        answers: &mut [bool],
+    ) {
+        for (h1, answer) in keys.iter().zip(answers) {
+            // SAFETY: the caller has seen to it.
+            *answer = unsafe { has_all::<K, SLICED>(words, m, *h1) };
+        }
+    }
+
+    /// Answers for the keys of these numbers.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, or K slices of them.
+    #[inline(never)]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn test_those<const K: u32, const SLICED: bool>(
+        words: &[u64],
+        m: u64,
+        keys: &[u64],
+        numbers: &[u8],
+        answers: &mut [bool],
+    ) {
+        for number in numbers {
+            if let (Some(h1), Some(answer)) = (keys.get(usize::from(*number)), answers.get_mut(usize::from(*number))) {
+                // SAFETY: the caller has seen to it.
+                *answer = unsafe { has_all::<K, SLICED>(words, m, *h1) };
+            }
+        }
+    }
+
+    /// Sets the bits of keys and says how many had a new one.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, or K slices of them.
+    #[inline(never)]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn set_each<const K: u32, const SLICED: bool>(words: &mut [u64], m: u64, keys: &[u64]) -> u64 {
+        // SAFETY: the caller has seen to it.
+        keys.iter().map(|h1| u64::from(unsafe { put_all::<K, SLICED>(words, m, *h1) })).sum()
+    }
+
+    /// For each set of keys, their numbers.
+    const PASSED: [u32; 16] = side_by_side([0, 1, 2, 3]);
+
+    /// Writes the numbers of the keys whose first two bits are one side by side, and says how many they are. Numbers beyond the keys
+    /// may be among them.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, or two slices of them.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn sift<const SLICED: bool>(words: &[u64], m: u64, keys: &[u64], passed: &mut [u8]) -> usize {
+        let (m, mut count, mut padded) = (all(m as u32), 0, [0; 4]);
+        let (fours, rest) = keys.as_chunks::<4>();
+        padded[..rest.len()].copy_from_slice(rest);
+        for (i, four) in fours.iter().chain((!rest.is_empty()).then_some(&padded)).enumerate() {
+            // SAFETY: four words are 32 readable bytes; unaligned loads take any address.
+            let h1 = unsafe { _mm256_loadu_si256(four.as_ptr().cast()) };
+            // Even lanes have first positions, odd lanes second ones.
+            let first = _mm256_srli_epi64::<32>(h1);
+            let second = _mm256_mul_epu32(_mm256_add_epi32(first, h1), m);
+            let first = _mm256_srli_epi64::<32>(_mm256_mul_epu32(first, m));
+            let mut both = _mm256_blend_epi32::<0b1010_1010>(first, second);
+            if SLICED {
+                both = _mm256_add_epi32(both, _mm256_slli_epi64::<32>(m));
+            }
+            let (places, bit) = places::<8, 0>(both);
+            // SAFETY: as in `has`.
+            let found = unsafe { gather::<8, 0>(words.as_ptr().cast(), places) };
+            let missing = _mm256_andnot_si256(found, bit);
+            let none = _mm256_cmpeq_epi64(missing, _mm256_setzero_si256());
+            let present = _mm256_movemask_pd(_mm256_castsi256_pd(none)) as usize;
+            let numbers = PASSED[present] + 0x0404_0404 * i as u32;
+            // What fails is overwritten by the next that does not.
+            passed[count..count + 4].copy_from_slice(&numbers.to_le_bytes());
+            count += present.count_ones() as usize;
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::{Digest, SplitMix};
+    use crate::simd::flat;
+
+    const BATCH: usize = 40;
+
+    #[test]
+    fn bits_are_those_of_one_position_after_the_other() {
+        check::<false>(&[1, 2, 31, 64, 1_000, 65_537, NEAR_BITS + 64]);
+        check::<true>(&[1, 2, 31, 64, 1_000, 65_537, NEAR_BITS / 4]);
+    }
+
+    fn check<const SLICED: bool>(sizes: &[u64]) {
+        let Some(avx2) = Avx2::detected() else { return };
+        let mut random = SplitMix::new(8);
+        for &m in sizes {
+            for k in 1..=MOST {
+                let bits = if SLICED { m * u64::from(k) } else { m };
+                let mut words = vec![0; bits.div_ceil(64) as usize];
+                let mut model = words.clone();
+                for round in 0..BATCH {
+                    let keys: Vec<u64> = (0..round).map(|_| random.next_u64()).collect();
+                    let scalar = |words: &[u64], h1| flat::test::<SLICED, true>(words, m, k, Digest::from_word(h1));
+                    let expected: Vec<bool> = keys.iter().map(|h1| scalar(&words, *h1)).collect();
+                    let single: Vec<bool> = keys.iter().map(|h1| test::<SLICED>(avx2, &words, m, k, *h1)).collect();
+                    assert_eq!(single, expected, "m {m}, k {k}");
+                    for sift in [false, true] {
+                        let mut answers = vec![true; round];
+                        test_batch::<BATCH, SLICED>(avx2, &words, m, k, &keys, &mut answers, sift);
+                        assert_eq!(answers, expected, "m {m}, k {k}, sift {sift}");
+                    }
+                    if k == USUAL {
+                        assert!(keys.iter().map(|h1| test_usual::<SLICED>(avx2, &words, m, *h1)).eq(expected));
+                    }
+                    let (half, other) = keys.split_at(round / 2);
+                    let mut fresh = 0;
+                    for &h1 in &keys {
+                        fresh += u64::from(flat::set::<SLICED, true>(&mut model, m, k, Digest::from_word(h1)));
+                    }
+                    let mut found = set_batch::<SLICED>(avx2, &mut words, m, k, half);
+                    for &h1 in other {
+                        let usual = if k == USUAL { set_usual::<SLICED>(avx2, &mut words, m, h1) } else { None };
+                        found += u64::from(usual.unwrap_or_else(|| set::<SLICED>(avx2, &mut words, m, k, h1)));
+                    }
+                    assert!(words == model && found == fresh, "m {m}, k {k}: {found} new, not {fresh}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_that_are_too_few_hold_nothing() {
+        let Some(avx2) = Avx2::detected() else { return };
+        let (mut words, mut answers) = ([u64::MAX], [true; 3]);
+        assert!(!test::<false>(avx2, &words, 65, 3, 7) && !test_usual::<false>(avx2, &words, 65, 7));
+        assert!(!test::<true>(avx2, &words, 22, 3, 7) && !test_usual::<true>(avx2, &words, 10, 7));
+        test_batch::<4, false>(avx2, &words, 65, 3, &[7; 3], &mut answers, true);
+        assert_eq!(answers, [false; 3]);
+        assert_eq!(set_usual::<false>(avx2, &mut words, 65, 7), None);
+        assert_eq!(set_batch::<true>(avx2, &mut words, 0, 3, &[7]), 0);
+        assert_eq!(words, [u64::MAX]);
+    }
+}
