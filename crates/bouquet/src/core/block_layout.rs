@@ -86,8 +86,10 @@ pub struct Blocks<K> {
     share: (u32, u32),
     /// The vector code for places in a cache line, if all follow from the digest or from one derived of it.
     vector: Option<Avx2>,
-    /// The same if all follow from the digest, as for a rate of 1 %: what a single call looks at.
-    usual: Option<Avx2>,
+    /// The same if all follow from the digest, as for a rate of 1 %: what a single test looks at.
+    quick: Option<Avx2>,
+    /// The k of a rate of 1 % in a cache line, 6, or one more, if it is one of them; else zero. For these, set is inlined.
+    usual: u32,
     patterns: Arc<OnceLock<Vec<u64>>>,
     kind: PhantomData<K>,
 }
@@ -337,12 +339,14 @@ impl<K: BlockKind> Layout for Blocks<K> {
             hashes,
             share: (hashes / g, hashes % g),
             vector: None,
-            usual: None,
+            quick: None,
+            usual: 0,
             patterns: Arc::default(),
             kind: PhantomData,
         };
         layout.vector = Avx2::detected().filter(|_| layout.in_line() && hashes <= 2 * line::MOST);
-        layout.usual = layout.vector.filter(|_| hashes <= line::MOST);
+        layout.quick = layout.vector.filter(|_| hashes <= line::MOST);
+        layout.usual = if layout.in_line() && matches!(hashes, 6 | 7) { hashes } else { 0 };
         Ok(layout)
     }
 
@@ -392,7 +396,7 @@ impl<K: BlockKind> Layout for Blocks<K> {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        match self.usual {
+        match self.quick {
             Some(avx2) => line::test(avx2, words.as_chunks().0, self.blocks, self.hashes, digest),
             None => self.test_unusual(words, digest),
         }
@@ -400,7 +404,11 @@ impl<K: BlockKind> Layout for Blocks<K> {
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        line::set(self.usual?, words.as_chunks_mut().0, self.blocks, self.hashes, digest)
+        if self.usual == 0 {
+            return None;
+        }
+        let line = words.as_chunks_mut().0.get_mut(self.block(digest, 0) as usize)?;
+        Some(if self.usual == 6 { set_in_line::<6>(line, digest) } else { set_in_line::<7>(line, digest) })
     }
 
     #[inline(always)]
@@ -440,7 +448,7 @@ impl<K: BlockKind> Layout for Blocks<K> {
 
     fn test_batch<Q: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[Q], answers: &mut [bool]) {
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            match self.usual {
+            match self.quick {
                 Some(avx2) if !INLINED || words.len() > Self::NEAR_WORDS => {
                     let digests = &digests(self, words, hashing, keys)[..keys.len()];
                     line::test_batch(avx2, words.as_chunks().0, self.blocks, self.hashes, digests, answers);
@@ -456,21 +464,6 @@ impl<K: BlockKind> Layout for Blocks<K> {
                 }
             }
         }
-    }
-
-    fn set_batch<Q: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[Q]) -> u64 {
-        let mut fresh = 0;
-        for keys in keys.chunks(BATCH) {
-            let digests = digests(self, words, hashing, keys);
-            fresh += match self.usual {
-                Some(avx2) => {
-                    let digests = &digests[..keys.len()];
-                    line::set_batch(avx2, words.as_chunks_mut().0, self.blocks, self.hashes, digests)
-                }
-                None => digests.iter().take(keys.len()).map(|digest| u64::from(self.set(words, *digest))).sum(),
-            };
-        }
-        fresh
     }
 
     fn expected_rate(&self, items: u64) -> f64 {
@@ -530,7 +523,7 @@ mod tests {
             let config = Config::new(&Blocked::FACTS).set("bits", "8192").unwrap();
             let config = config.set("hashes", &hashes.to_string()).unwrap();
             let quick = Blocks::<Blocked>::plan(&config).unwrap();
-            let plain = Blocks { vector: None, usual: None, ..quick.clone() };
+            let plain = Blocks { vector: None, quick: None, ..quick.clone() };
             let [mut one, mut two] = [quick, plain]
                 .map(|layout| BitFilter::with_parts(&config, layout, BitStore::zeroed(8_192).unwrap(), 0));
             let keys: Vec<u64> = (0..600).collect();

@@ -207,6 +207,21 @@ pub(crate) fn set<const SLICED: bool, const NARROW: bool>(words: &mut [u64], m: 
     true
 }
 
+/// Sets the first K bits of a digest; false when the words do not have them.
+#[inline(always)]
+pub(crate) fn put<const K: u32, const SLICED: bool, const NARROW: bool>(
+    words: &mut [u64],
+    m: u64,
+    digest: Digest,
+) -> bool {
+    let holds = holds::<SLICED>(words, m, K);
+    if holds {
+        // SAFETY: the words have the bits.
+        unsafe { Walk::<SLICED, NARROW>::new(digest).set::<K>(words, m) };
+    }
+    holds
+}
+
 /// The answers of up to `N` digests (at most 255). An absent key drops out at its first zero without a branch: in each of two
 /// rounds one position of every key that is left is looked at, and the numbers of those that pass are written side by
 /// side. A key that outlasts them is most likely present, and all of the rest is looked at. When `ahead`, the memory is

@@ -9,7 +9,8 @@
 use vector::{set_each, test_each, test_far, test_those};
 
 use super::Avx2;
-use super::flat::holds;
+use super::flat::{self, holds};
+use crate::hash::Digest;
 use crate::key::NEAR_BITS;
 
 /// The k of a rate of 1 %, for which single calls are inlined.
@@ -25,11 +26,13 @@ pub(crate) fn test_usual<const SLICED: bool>(avx2: Avx2, words: &[u64], m: u64, 
     vouched!(avx2, vector::test_usual::<SLICED>(words, m, h1))
 }
 
-/// Sets the [`USUAL`] bits of a key and says whether one was new; nothing is done when the words do not have the bits. Where it is
-/// inlined and nobody asks whether a bit was new, what finds that out is left out.
+/// Sets the [`USUAL`] bits of a key and says whether one was new; nothing is done when the words do not have the bits. It looks by
+/// vector code, which the compiler leaves out if nobody asks whether a bit was new, and sets the bits one after the other: vector
+/// code that does that is no faster.
 #[inline(always)]
 pub(crate) fn set_usual<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
-    vouched!(avx2, vector::set_usual::<SLICED>(words, m, h1))
+    let known = test_usual::<SLICED>(avx2, words, m, h1);
+    flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
 }
 
 /// Whether the k bits of a key are all one; false when the words do not have the bits. Where these are beyond the caches, the first
@@ -236,56 +239,32 @@ mod vector {
         found && (K <= 8 || unsafe { has::<K, 8, SLICED>(words, m, h1) })
     }
 
-    /// Sets a key's bits from `FROM` on, up to eight and K in all, and says whether one was new.
+    /// Sets a key's bits from `FROM` on, up to eight and K in all.
     ///
     /// # Safety
     ///
     /// The words have m bits, at least one, or K slices of them.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn put<const K: u32, const FROM: usize, const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) -> bool {
+    unsafe fn put<const K: u32, const FROM: usize, const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) {
         let (places, bit) = places::<K, FROM>(positions::<FROM, SLICED>(m, h1));
         let mut bits = [0_u32; 8];
         // SAFETY: the array is 32 writable bytes; unaligned stores take any address.
         unsafe { _mm256_storeu_si256(bits.as_mut_ptr().cast(), bit) };
         let at = words.as_mut_ptr().cast::<u32>();
-        // SAFETY: as in `has`.
-        let old = unsafe { gather::<K, FROM>(at, places) };
         for i in (0..8).filter(|i| counts::<K, FROM>(*i)) {
-            // SAFETY: as in `has`, and nobody else has the words.
-            unsafe { *at.add(places[i]) |= bits[i] };
+            // SAFETY: as in `has`, and nobody else has the words. The read is volatile so that the bits do come from memory: the
+            // compiler would take them out of the register one by one, which takes twice as long.
+            unsafe { *at.add(places[i]) |= std::ptr::read_volatile(&raw const bits[i]) };
         }
-        _mm256_testc_si256(old, bit) == 0
-    }
-
-    /// Sets all K bits of a key and says whether one was new.
-    ///
-    /// # Safety
-    ///
-    /// The words have m bits, at least one, or K slices of them.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    unsafe fn put_all<const K: u32, const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) -> bool {
-        // SAFETY: the caller has seen to it.
-        unsafe { put::<K, 0, SLICED>(words, m, h1) | (K > 8 && put::<K, 8, SLICED>(words, m, h1)) }
     }
 
     /// As [`super::test_usual`].
-    #[cfg_attr(target_feature = "avx2", inline)]
-    #[cfg_attr(not(target_feature = "avx2"), inline(never))]
+    #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) fn test_usual<const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: `holds` has shown that the words have the bits.
         holds::<SLICED>(words, m, USUAL) && unsafe { has::<USUAL, 0, SLICED>(words, m, h1) }
-    }
-
-    /// As [`super::set_usual`].
-    #[cfg_attr(target_feature = "avx2", inline)]
-    #[cfg_attr(not(target_feature = "avx2"), inline(never))]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn set_usual<const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
-        // SAFETY: `holds` has shown that the words have the bits.
-        if holds::<SLICED>(words, m, USUAL) { Some(unsafe { put::<USUAL, 0, SLICED>(words, m, h1) }) } else { None }
     }
 
     /// Answers for keys, one after the other.
@@ -337,8 +316,18 @@ mod vector {
     #[inline(never)]
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn set_each<const K: u32, const SLICED: bool>(words: &mut [u64], m: u64, keys: &[u64]) -> u64 {
-        // SAFETY: the caller has seen to it.
-        keys.iter().map(|h1| u64::from(unsafe { put_all::<K, SLICED>(words, m, *h1) })).sum()
+        let mut fresh = 0;
+        for h1 in keys {
+            // SAFETY: the caller has seen to it.
+            unsafe {
+                fresh += u64::from(!has_all::<K, SLICED>(words, m, *h1));
+                put::<K, 0, SLICED>(words, m, *h1);
+                if K > 8 {
+                    put::<K, 8, SLICED>(words, m, *h1);
+                }
+            }
+        }
+        fresh
     }
 
     /// For each set of keys, their numbers.

@@ -1,4 +1,5 @@
-//! Up to seven bits in one cache line, at places that are fields of nine bits of one word, with AVX2: the layout of `blocked`.
+//! Up to seven bits in one cache line, at places that are fields of nine bits of one word, tested with AVX2: the layout of `blocked`.
+//! To set them one after the other is faster than anything that vector instructions can do.
 //!
 //! The eight lanes of a register have one place each. Two permutations bring the 32 bits of every place from the two halves of the
 //! line to its lane, and one comparison tells whether all bits are there. What the code must equal is written for one place after
@@ -20,12 +21,6 @@ pub(crate) fn test(avx2: Avx2, lines: &[Line], among: u64, k: u32, digest: Diges
     vouched!(avx2, vector::test_among(lines, among, k, digest))
 }
 
-/// Sets the bits at the first k places in the line of a digest and says whether one was new; nothing is done beyond the end.
-#[inline(always)]
-pub(crate) fn set(avx2: Avx2, lines: &mut [Line], among: u64, k: u32, digest: Digest) -> Option<bool> {
-    vouched!(avx2, vector::set_among(lines, among, k, digest))
-}
-
 /// Whether a line has the bits at the first k places, at most [`MOST`], of a word.
 pub(crate) fn has(avx2: Avx2, line: &Line, k: u32, places: u64) -> bool {
     vouched!(avx2, vector::has(line, k, places))
@@ -34,11 +29,6 @@ pub(crate) fn has(avx2: Avx2, line: &Line, k: u32, places: u64) -> bool {
 /// [`test`] for as many digests as there are answers.
 pub(crate) fn test_batch(avx2: Avx2, lines: &[Line], among: u64, k: u32, digests: &[Digest], answers: &mut [bool]) {
     vouched!(avx2, vector::test_batch(lines, among, k, digests, answers));
-}
-
-/// [`set`] for many digests: how many had a new bit.
-pub(crate) fn set_batch(avx2: Avx2, lines: &mut [Line], among: u64, k: u32, digests: &[Digest]) -> u64 {
-    vouched!(avx2, vector::set_batch(lines, among, k, digests))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -96,41 +86,11 @@ mod vector {
         _mm256_testc_si256(words(line, fields), bits) != 0
     }
 
-    /// Sets the bits at the first k places and says whether one was new.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn put(line: &mut Line, k: u32, word: u64) -> bool {
-        let (fields, mask) = places(k, word);
-        let old = words(line, fields);
-        let numbers = _mm256_and_si256(_mm256_srli_epi32::<5>(fields), _mm256_set1_epi32(15));
-        let (mut at, mut bits) = ([0_u32; 8], [0_u32; 8]);
-        // SAFETY: the arrays are 32 writable bytes each; unaligned stores take any address.
-        unsafe {
-            _mm256_storeu_si256(at.as_mut_ptr().cast(), numbers);
-            _mm256_storeu_si256(bits.as_mut_ptr().cast(), mask);
-        }
-        let start = line.as_mut_ptr().cast::<u32>();
-        for (at, bit) in at.into_iter().zip(bits).take(MOST as usize) {
-            // SAFETY: a line has 16 times 32 bits, and the numbers are below 16; a place that does not count has no bit.
-            unsafe { *start.add(at as usize) |= bit };
-        }
-        _mm256_testc_si256(old, mask) == 0
-    }
-
     /// As [`super::test`].
-    #[cfg_attr(target_feature = "avx2", inline)]
-    #[cfg_attr(not(target_feature = "avx2"), inline(never))]
+    #[inline]
     #[target_feature(enable = "avx2")]
     pub(super) fn test_among(lines: &[Line], among: u64, k: u32, digest: Digest) -> bool {
         lines.get(fastrange(digest.h1, among) as usize).is_some_and(|line| has(line, k, digest.h2))
-    }
-
-    /// As [`super::set`].
-    #[cfg_attr(target_feature = "avx2", inline)]
-    #[cfg_attr(not(target_feature = "avx2"), inline(never))]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn set_among(lines: &mut [Line], among: u64, k: u32, digest: Digest) -> Option<bool> {
-        Some(put(lines.get_mut(fastrange(digest.h1, among) as usize)?, k, digest.h2))
     }
 
     /// As [`super::test_batch`].
@@ -140,17 +100,6 @@ mod vector {
             let line = lines.get(fastrange(digest.h1, among) as usize);
             *answer = line.is_some_and(|line| has(line, k, digest.h2));
         }
-    }
-
-    /// As [`super::set_batch`].
-    #[target_feature(enable = "avx2")]
-    pub(super) fn set_batch(lines: &mut [Line], among: u64, k: u32, digests: &[Digest]) -> u64 {
-        let mut fresh = 0;
-        for digest in digests {
-            let line = lines.get_mut(fastrange(digest.h1, among) as usize);
-            fresh += u64::from(line.is_some_and(|line| put(line, k, digest.h2)));
-        }
-        fresh
     }
 }
 
@@ -186,11 +135,7 @@ mod tests {
                 assert_eq!(answers, [expected; 2], "k {k}");
                 *(if expected { &mut present } else { &mut absent }) += 1;
                 if random.below(4) == 0 {
-                    let (mut model, mut batch) = (lines, lines);
-                    model[at].iter_mut().zip(mask).for_each(|(word, bits)| *word |= bits);
-                    assert_eq!(set(avx2, &mut lines, 3, k, digest), Some(!expected), "k {k}");
-                    assert_eq!(set_batch(avx2, &mut batch, 3, k, &[digest; 2]), u64::from(!expected), "k {k}");
-                    assert!(lines == model && batch == model, "k {k}");
+                    lines[at].iter_mut().zip(mask).for_each(|(word, bits)| *word |= bits);
                 }
             }
             assert!(present > 5 && (absent > 5 || k == 0), "k {k}: {present} present, {absent} absent");
@@ -200,11 +145,9 @@ mod tests {
     #[test]
     fn beyond_the_end_there_is_nothing() {
         let Some(avx2) = Avx2::detected() else { return };
-        let (digest, mut lines, mut answer) = (Digest { h1: u64::MAX, h2: 0 }, [[u64::MAX; 8]; 3], [true]);
+        let (digest, lines, mut answer) = (Digest { h1: u64::MAX, h2: 0 }, [[u64::MAX; 8]; 3], [true]);
         assert!(!test(avx2, &lines, 4, 6, digest) && test(avx2, &lines, 3, 6, digest));
         test_batch(avx2, &lines, 4, 6, &[digest], &mut answer);
         assert_eq!(answer, [false]);
-        assert_eq!(set(avx2, &mut lines, 4, 6, digest), None);
-        assert_eq!(set_batch(avx2, &mut lines, 4, 6, &[digest]), 0);
     }
 }
