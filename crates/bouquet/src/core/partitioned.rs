@@ -41,13 +41,13 @@
 //! a blocked filter.
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::standard::{Code, REDUCTION, scheme, set_batch, set_unusual, test_batch, test_unusual};
+use crate::core::standard::{Code, REDUCTION, Usual, scheme, set_batch, set_unusual, test_batch, test_unusual};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
 use crate::key::{Key, NEAR_BITS};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::{Avx2, lanes};
+use crate::simd::lanes;
 use crate::store::BitStore;
 use crate::theory::{self, MAX_BITS, Size};
 
@@ -83,8 +83,7 @@ pub struct Slices {
     hashes: u32,
     scheme: Scheme,
     code: Code,
-    /// The vector code for what is usual: what a single call looks at.
-    usual: Option<Avx2>,
+    usual: Usual,
 }
 
 /// How keys become positions: the families whose positions follow from a digest.
@@ -132,7 +131,7 @@ impl Slices {
     fn of_slices(slice_bits: u64, hashes: u32, scheme: Scheme) -> Self {
         let bits = slice_bits.saturating_mul(hashes.into());
         let code = Code::of::<true>(scheme, bits, hashes);
-        Slices { slice_bits, hashes, scheme, code, usual: code.usual(bits, hashes) }
+        Slices { slice_bits, hashes, scheme, code, usual: Usual::of(code, bits, hashes) }
     }
 
     /// The bits of a slice.
@@ -245,7 +244,7 @@ impl Layout for Slices {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if let Some(avx2) = self.usual {
+        if let Some(avx2) = self.usual.test {
             return lanes::test_usual::<true>(avx2, words, self.slice_bits, digest.h1);
         }
         test_unusual::<true, _>(*self, self.slice_bits, self.code, words, digest)
@@ -253,7 +252,7 @@ impl Layout for Slices {
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        lanes::set_usual::<true>(self.usual?, words, self.slice_bits, digest.h1)
+        lanes::set_usual::<true>(self.usual.set?, words, self.slice_bits, digest.h1)
     }
 
     #[inline(always)]

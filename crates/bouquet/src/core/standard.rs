@@ -74,8 +74,7 @@ pub struct Flat {
     hashes: u32,
     scheme: Scheme,
     code: Code,
-    /// The vector code for what is usual: what a single call looks at.
-    usual: Option<Avx2>,
+    usual: Usual,
 }
 
 /// The code of its own that a scheme has.
@@ -104,12 +103,24 @@ impl Code {
             _ => Code::Any,
         }
     }
+}
 
-    /// The vector code where it suits the number of positions that most filters have, and these are in some cache.
-    pub(crate) fn usual(self, bits: u64, hashes: u32) -> Option<Avx2> {
-        match self {
-            Code::Lanes(avx2) if bits <= NEAR_BITS && hashes == lanes::USUAL => Some(avx2),
-            _ => None,
+/// The vector code for what is usual: what a single call looks at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Usual {
+    /// For keys with as many positions as in most filters.
+    pub(crate) set: Option<Avx2>,
+    /// For those whose positions are in some cache besides.
+    pub(crate) test: Option<Avx2>,
+}
+
+impl Usual {
+    pub(crate) fn of(code: Code, bits: u64, hashes: u32) -> Self {
+        match code {
+            Code::Lanes(avx2) if hashes == lanes::USUAL => {
+                Usual { set: Some(avx2), test: (bits <= NEAR_BITS).then_some(avx2) }
+            }
+            _ => Usual { set: None, test: None },
         }
     }
 }
@@ -127,7 +138,7 @@ impl Flat {
     pub fn new(bits: u64, hashes: u32, scheme: Scheme) -> Result<Self> {
         scheme.check(bits, hashes)?;
         let code = Code::of::<false>(scheme, bits, hashes);
-        Ok(Flat { bits, hashes, scheme, code, usual: code.usual(bits, hashes) })
+        Ok(Flat { bits, hashes, scheme, code, usual: Usual::of(code, bits, hashes) })
     }
 
     /// How keys become positions.
@@ -233,7 +244,7 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn needs_key(&self) -> bool {
-        self.usual.is_none() && self.scheme.family.needs_key()
+        self.usual.set.is_none() && self.scheme.family.needs_key()
     }
 
     #[inline(always)]
@@ -246,7 +257,7 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if let Some(avx2) = self.usual {
+        if let Some(avx2) = self.usual.test {
             return lanes::test_usual::<false>(avx2, words, self.bits, digest.h1);
         }
         test_unusual::<false, _>(*self, self.bits, self.code, words, digest)
@@ -263,7 +274,7 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        lanes::set_usual::<false>(self.usual?, words, self.bits, digest.h1)
+        lanes::set_usual::<false>(self.usual.set?, words, self.bits, digest.h1)
     }
 
     #[inline(always)]
@@ -475,7 +486,7 @@ mod tests {
             let config =
                 Config::new(KIND.facts()).set("bits", "5000").unwrap().set("hashes", &hashes.to_string()).unwrap();
             let quick = Flat::plan(&config).unwrap();
-            let plain = Flat { code: Code::Narrow, usual: None, ..quick };
+            let plain = Flat { code: Code::Narrow, usual: Usual { set: None, test: None }, ..quick };
             let [mut one, mut two] =
                 [quick, plain].map(|layout| Bloom::with_parts(&config, layout, BitStore::zeroed(5_000).unwrap(), 0));
             let keys: Vec<u64> = (0..400).collect();
