@@ -276,12 +276,12 @@ impl<K: BlockKind> Blocks<K> {
     #[inline(never)]
     fn test_unusual(&self, words: &[u64], digest: Digest) -> bool {
         if self.in_line() {
-            let Some(line) = words.as_chunks::<8>().0.get(self.block(digest, 0) as usize) else { return false };
+            let lines = words.as_chunks::<8>().0;
             if let Some(avx2) = self.vector {
-                let more = self.hashes.saturating_sub(LINE_FIELDS);
-                return line::has(avx2, line, self.hashes, digest.h2)
-                    && (more == 0 || line::has(avx2, line, more, digest.derive(Fields::MORE).h1));
+                let more = |digest: Digest| digest.derive(Fields::MORE).h1;
+                return line::test_more(avx2, lines, self.blocks, self.hashes, digest, more);
             }
+            let Some(line) = lines.get(self.block(digest, 0) as usize) else { return false };
             return unrolled!(self.hashes, line_has, line, digest);
         }
         if self.in_word() {

@@ -317,6 +317,9 @@ impl Layout for Flat {
     }
 }
 
+/// For so many positions of a single key, vector code is not worth a call.
+const FEW: u32 = 4;
+
 /// Tests a key by itself where the number of positions or the scheme is not the usual one; `code` is for `span` bits, or slices of
 /// them. By value, so that a loop over keys may keep the filter in registers: no call knows where it lies.
 #[inline(never)]
@@ -328,8 +331,10 @@ pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
     digest: Digest,
 ) -> bool {
     match code {
-        Code::Lanes(avx2) => lanes::test::<SLICED>(avx2, words, span, layout.hashes(), digest.h1),
-        Code::Narrow => flat::test::<SLICED, true>(words, span, layout.hashes(), digest),
+        Code::Lanes(avx2) if layout.hashes() > FEW => {
+            lanes::test::<SLICED>(avx2, words, span, layout.hashes(), digest.h1)
+        }
+        Code::Lanes(_) | Code::Narrow => flat::test::<SLICED, true>(words, span, layout.hashes(), digest),
         Code::Wide => flat::test::<SLICED, false>(words, span, layout.hashes(), digest),
         Code::Any => test_each(&layout, words, digest),
     }
@@ -345,8 +350,7 @@ pub(crate) fn set_unusual<const SLICED: bool, L: Layout + Copy>(
     digest: Digest,
 ) -> bool {
     match code {
-        Code::Lanes(avx2) => lanes::set::<SLICED>(avx2, words, span, layout.hashes(), digest.h1),
-        Code::Narrow => flat::set::<SLICED, true>(words, span, layout.hashes(), digest),
+        Code::Lanes(_) | Code::Narrow => flat::set::<SLICED, true>(words, span, layout.hashes(), digest),
         Code::Wide => flat::set::<SLICED, false>(words, span, layout.hashes(), digest),
         Code::Any => set_each(&layout, words, digest),
     }

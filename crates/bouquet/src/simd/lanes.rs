@@ -6,7 +6,7 @@
 //! 2^32, and k at most [`MOST`]: else answers are wrong, though nothing outside of the words is touched.
 
 #[cfg(target_arch = "x86_64")]
-use vector::{set_each, test_each, test_far, test_those};
+use vector::{set_each, test_each, test_far, test_near, test_those};
 
 use super::Avx2;
 use super::flat::{self, holds};
@@ -38,17 +38,13 @@ pub(crate) fn set_usual<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u6
 /// Whether the k bits of a key are all one; false when the words do not have the bits. Where these are beyond the caches, the first
 /// four bits are looked at before the others.
 pub(crate) fn test<const SLICED: bool>(avx2: Avx2, words: &[u64], m: u64, k: u32, h1: u64) -> bool {
-    if words.len() as u64 > NEAR_BITS / 64 && holds::<SLICED>(words, m, k) {
+    if !holds::<SLICED>(words, m, k) {
+        return false;
+    }
+    if words.len() as u64 > NEAR_BITS / 64 {
         return vouched!(avx2, unrolled!(k, test_far[SLICED], words, m, h1));
     }
-    let mut answer = [false];
-    test_batch::<4, SLICED>(avx2, words, m, k, &[h1], &mut answer, false);
-    answer[0]
-}
-
-/// Sets the k bits of a key and says whether one was new; nothing is done when the words do not have the bits.
-pub(crate) fn set<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, k: u32, h1: u64) -> bool {
-    set_batch::<SLICED>(avx2, words, m, k, &[h1]) == 1
+    vouched!(avx2, unrolled!(k, test_near[SLICED], words, m, h1))
 }
 
 /// [`test`] for up to `N` keys (from 4 to 128), of which an absent one is left behind at one of its first two bits, without a branch,
@@ -79,7 +75,7 @@ pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
     vouched!(avx2, unrolled!(k, test_those[SLICED], words, m, keys, &passed[..count], answers));
 }
 
-/// [`set`] for many keys: how many had a new bit.
+/// Sets the k bits of many keys and says how many had a new one; nothing is done when the words do not have the bits.
 pub(crate) fn set_batch<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, k: u32, keys: &[u64]) -> u64 {
     if !holds::<SLICED>(words, m, k) {
         return 0;
@@ -216,6 +212,18 @@ mod vector {
     unsafe fn has_all<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: the caller has seen to it.
         unsafe { has::<K, 0, SLICED>(words, m, h1) && (K <= 8 || has::<K, 8, SLICED>(words, m, h1)) }
+    }
+
+    /// As [`super::test`] where the words have the bits and are in some cache.
+    ///
+    /// # Safety
+    ///
+    /// As for [`has_all`].
+    #[inline(never)]
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn test_near<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+        // SAFETY: the caller has seen to it.
+        unsafe { has_all::<K, SLICED>(words, m, h1) }
     }
 
     /// The same, but it looks at the first four bits before it reads the others.
@@ -414,7 +422,8 @@ mod tests {
                     let mut found = set_batch::<SLICED>(avx2, &mut words, m, k, half);
                     for &h1 in other {
                         let usual = if k == USUAL { set_usual::<SLICED>(avx2, &mut words, m, h1) } else { None };
-                        found += u64::from(usual.unwrap_or_else(|| set::<SLICED>(avx2, &mut words, m, k, h1)));
+                        found +=
+                            u64::from(usual.unwrap_or_else(|| set_batch::<SLICED>(avx2, &mut words, m, k, &[h1]) == 1));
                     }
                     assert!(words == model && found == fresh, "m {m}, k {k}: {found} new, not {fresh}");
                 }

@@ -21,9 +21,16 @@ pub(crate) fn test(avx2: Avx2, lines: &[Line], among: u64, k: u32, digest: Diges
     vouched!(avx2, vector::test_among(lines, among, k, digest))
 }
 
-/// Whether a line has the bits at the first k places, at most [`MOST`], of a word.
-pub(crate) fn has(avx2: Avx2, line: &Line, k: u32, places: u64) -> bool {
-    vouched!(avx2, vector::has(line, k, places))
+/// The same with k places of which the first [`MOST`] follow from the digest, and at most as many more from another word.
+pub(crate) fn test_more(
+    avx2: Avx2,
+    lines: &[Line],
+    among: u64,
+    k: u32,
+    digest: Digest,
+    more: impl Fn(Digest) -> u64,
+) -> bool {
+    vouched!(avx2, vector::test_more(lines, among, k, digest, more))
 }
 
 /// [`test`] for as many digests as there are answers.
@@ -78,10 +85,10 @@ mod vector {
         _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), half))
     }
 
-    /// As [`super::has`].
+    /// Whether a line has the bits at the first k places, at most [`MOST`], of a word.
     #[inline]
     #[target_feature(enable = "avx2")]
-    pub(super) fn has(line: &Line, k: u32, word: u64) -> bool {
+    fn has(line: &Line, k: u32, word: u64) -> bool {
         let (fields, bits) = places(k, word);
         _mm256_testc_si256(words(line, fields), bits) != 0
     }
@@ -91,6 +98,14 @@ mod vector {
     #[target_feature(enable = "avx2")]
     pub(super) fn test_among(lines: &[Line], among: u64, k: u32, digest: Digest) -> bool {
         lines.get(fastrange(digest.h1, among) as usize).is_some_and(|line| has(line, k, digest.h2))
+    }
+
+    /// As [`super::test_more`].
+    #[target_feature(enable = "avx2")]
+    pub(super) fn test_more(lines: &[Line], among: u64, k: u32, digest: Digest, more: impl Fn(Digest) -> u64) -> bool {
+        lines
+            .get(fastrange(digest.h1, among) as usize)
+            .is_some_and(|line| has(line, k, digest.h2) && (k <= MOST || has(line, k - MOST, more(digest))))
     }
 
     /// As [`super::test_batch`].
@@ -109,7 +124,7 @@ mod tests {
     use crate::hash::SplitMix;
 
     /// One place after the other.
-    fn mask(k: u32, word: u64) -> Line {
+    fn bits_at(k: u32, word: u64) -> Line {
         let mut line = [0; 8];
         for field in (0..k).map(|i| word >> (9 * i) & 511) {
             line[(field / 64) as usize] |= 1 << (field % 64);
@@ -126,10 +141,13 @@ mod tests {
             let (mut present, mut absent) = (0, 0);
             for _ in 0..2_000 {
                 let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
-                let (at, mask) = (crate::hash::fastrange(digest.h1, 3) as usize, mask(k, digest.h2));
+                let (at, mask) = (crate::hash::fastrange(digest.h1, 3) as usize, bits_at(k, digest.h2));
                 let expected = lines[at].iter().zip(mask).all(|(word, bits)| word & bits == bits);
                 assert_eq!(test(avx2, &lines, 3, k, digest), expected, "k {k}");
-                assert_eq!(has(avx2, &lines[at], k, digest.h2), expected, "k {k}");
+                assert_eq!(test_more(avx2, &lines, 3, k, digest, |_| !0), expected, "k {k}");
+                let lies = |bits: Line| bits.iter().zip(lines[at]).all(|(bits, word)| word & bits == *bits);
+                let more = lies(bits_at(MOST, digest.h2)) && lies(bits_at(3, digest.h1));
+                assert_eq!(test_more(avx2, &lines, 3, MOST + 3, digest, |digest| digest.h1), more, "k {k}");
                 let mut answers = [!expected; 2];
                 test_batch(avx2, &lines, 3, k, &[digest; 2], &mut answers);
                 assert_eq!(answers, [expected; 2], "k {k}");
