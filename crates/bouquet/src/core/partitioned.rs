@@ -47,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
 use crate::key::{Key, NEAR_BITS};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::lanes;
+use crate::simd::{flat, lanes};
 use crate::store::BitStore;
 use crate::theory::{self, MAX_BITS, Size};
 
@@ -246,6 +246,9 @@ impl Layout for Slices {
     fn test(&self, words: &[u64], digest: Digest) -> bool {
         if let Some(avx2) = self.usual.test {
             return lanes::test_usual::<true>(avx2, words, self.slice_bits, digest.h1);
+        }
+        if self.usual.set.is_some() {
+            return flat::test_far::<{ lanes::USUAL }, true>(words, self.slice_bits, digest);
         }
         test_unusual::<true, _>(*self, self.slice_bits, self.code, words, digest)
     }

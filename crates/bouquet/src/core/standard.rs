@@ -260,6 +260,9 @@ impl Layout for Flat {
         if let Some(avx2) = self.usual.test {
             return lanes::test_usual::<false>(avx2, words, self.bits, digest.h1);
         }
+        if self.usual.set.is_some() {
+            return flat::test_far::<{ lanes::USUAL }, false>(words, self.bits, digest);
+        }
         test_unusual::<false, _>(*self, self.bits, self.code, words, digest)
     }
 

@@ -35,13 +35,13 @@ pub(crate) fn set_usual<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u6
     flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
 }
 
-/// Whether the k bits of a key are all one; false when the words do not have the bits. Where these are beyond the caches, the first
-/// four bits are looked at before the others.
+/// Whether the k bits of a key are all one; false when the words do not have the bits. Where these are beyond the caches, or more
+/// than eight, the first four bits are looked at before the others.
 pub(crate) fn test<const SLICED: bool>(avx2: Avx2, words: &[u64], m: u64, k: u32, h1: u64) -> bool {
     if !holds::<SLICED>(words, m, k) {
         return false;
     }
-    if words.len() as u64 > NEAR_BITS / 64 {
+    if words.len() as u64 > NEAR_BITS / 64 || k > 8 {
         return vouched!(avx2, unrolled!(k, test_far[SLICED], words, m, h1));
     }
     vouched!(avx2, unrolled!(k, test_near[SLICED], words, m, h1))
