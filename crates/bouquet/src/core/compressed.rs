@@ -42,7 +42,7 @@ use crate::codec::MAX_CODED_BITS;
 use crate::core::standard::{self, Flat};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Hashing, Scheme};
+use crate::hash::{Digest, Hashing};
 use crate::key::Key;
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
 use crate::store::BitStore;
@@ -200,7 +200,7 @@ impl Layout for Sparse {
             // A frame of this size would be written and never read: a short message must not claim endless memory.
             return Err(Error::TooLarge { what: "a coded filter".into(), bytes: u128::from(size.bits / 8) });
         }
-        let scheme = standard::scheme(config, Scheme::default(), size.bits)?;
+        let scheme = standard::scheme(config, Some(size.bits))?;
         Ok(Sparse(Flat::new(size.bits, size.hashes, scheme)?))
     }
 

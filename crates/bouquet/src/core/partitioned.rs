@@ -151,10 +151,9 @@ impl Slices {
     /// How keys become positions.
     ///
     /// ```
-    /// use bouquet::{Partitioned, hash::{Family, Reduction}};
+    /// use bouquet::{Partitioned, hash::Scheme};
     /// let filter = Partitioned::with_rate(100, 0.01)?;
-    /// let scheme = filter.layout().scheme();
-    /// assert_eq!((scheme.family, scheme.reduction), (Family::Triple, Reduction::Fastrange32));
+    /// assert_eq!(filter.layout().scheme(), Scheme::SLICES);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -213,7 +212,7 @@ impl Layout for Slices {
 
     fn plan(config: &Config) -> Result<Self> {
         let size = size(config)?;
-        Slices::new(size.bits, size.hashes, scheme(config, Scheme::SLICES, size.bits)?)
+        Slices::new(size.bits, size.hashes, scheme(config, None)?)
     }
 
     fn settings(&self, config: Config) -> Config {

@@ -179,16 +179,18 @@ pub(crate) const FAMILY: Parameter = Parameter {
 /// How hash words become positions; see [`Reduction`].
 pub(crate) const REDUCTION: Parameter = Parameter {
     name: "reduction",
-    help: "how a hash word becomes a position; automatic: fastrange32 up to 2^27 bits with the default family, else fastrange",
+    help: "how a hash word becomes a position; automatic: fastrange32 up to 2^27 bits with enhanced-double, not in slices, else fastrange",
     of: ParameterType::Choice { options: &["automatic", "fastrange", "modulo", "mask", "fastrange32"] },
 };
 
-/// The scheme that the settings `family` and `reduction` name, for a filter of `bits` bits whose family is usually that of `own`.
-pub(crate) fn scheme(config: &Config, own: Scheme, bits: u64) -> Result<Scheme> {
+/// The scheme that the settings `family` and `reduction` name, for a filter of `bits` bits that are not in slices, or none.
+pub(crate) fn scheme(config: &Config, bits: Option<u64>) -> Result<Scheme> {
     let unknown = |name| Error::parameter(name, "a known word", config.choice(name));
     let family = Family::from_name(config.choice("family")).ok_or_else(|| unknown("family"))?;
     let reduction = match config.choice("reduction") {
-        "automatic" if family == own.family && bits <= Scheme::NARROW_BITS => Reduction::Fastrange32,
+        "automatic" if family == Family::default() && bits.is_some_and(|bits| bits <= Scheme::NARROW_BITS) => {
+            Reduction::Fastrange32
+        }
         "automatic" => Reduction::Fastrange,
         name => Reduction::from_name(name).ok_or_else(|| unknown("reduction"))?,
     };
@@ -223,7 +225,7 @@ impl Layout for Flat {
 
     fn plan(config: &Config) -> Result<Self> {
         let size = common::size(config, "bits")?;
-        Flat::new(size.bits, size.hashes, scheme(config, Scheme::default(), size.bits)?)
+        Flat::new(size.bits, size.hashes, scheme(config, Some(size.bits))?)
     }
 
     fn settings(&self, config: Config) -> Config {
