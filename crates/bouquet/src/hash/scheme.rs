@@ -36,7 +36,7 @@ impl Scheme {
     /// ```
     pub const SLICES: Scheme = Scheme { family: Family::Triple, reduction: Reduction::Fastrange };
 
-    /// A filter of at most this many bits has positions from words of 32 bits unless it is told otherwise: 2²⁷, where the uneven
+    /// A `standard` filter of at most this many bits has positions from words of 32 bits unless it is told otherwise: 2²⁷, where the uneven
     /// shares of the positions raise a rate of 1 % by a thousandth of itself. Such a filter is as large as 14 million keys need.
     pub(crate) const NARROW_BITS: u64 = 1 << 27;
 
