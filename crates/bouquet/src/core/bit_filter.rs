@@ -101,17 +101,17 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         set_each(self, words, digest)
     }
 
-    /// The same, for single insertions. Where there are no words or the layout is not a usual one it may say nothing, and has
-    /// done nothing then.
+    /// Sets all bits of a digest as [`set`](Self::set) does, for single insertions. Where there are no words or the layout is not a
+    /// [usual](Self::is_usual) one it may say nothing, and has done nothing then.
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         if words.is_empty() { None } else { Some(self.set(words, digest)) }
     }
 
-    /// The same where [`set_usually`](Self::set_usually) has said nothing.
+    /// Whether [`set_usually`](Self::set_usually) will answer where there are words.
     #[inline(always)]
-    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
-        set_elsewhere(self.clone(), words, digest)
+    fn is_usual(&self) -> bool {
+        !self.needs_key()
     }
 
     /// Asks the memory for the words of a digest. `W` is a word of 64 bits, plain or shared between threads.
@@ -140,7 +140,7 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// Inserts keys and says how many had a new bit.
     fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
         let set = |words: &mut [u64], digest| {
-            u64::from(self.set_usually(words, digest).unwrap_or_else(|| self.set_anyhow(words, digest)))
+            u64::from(self.set_usually(words, digest).unwrap_or_else(|| self.set(words, digest)))
         };
         if words.len() <= Self::NEAR_WORDS {
             return keys.iter().map(|key| set(words, key.digest(hashing))).sum();
@@ -346,13 +346,8 @@ impl<L: Layout> BitFilter<L> {
     pub(crate) fn with_parts(config: &Config, layout: L, bits: BitStore, items: u64) -> Self {
         let design =
             Design { items: config.count("items"), fpr: config.is_set("fpr").then(|| config.real("fpr")).flatten() };
-        BitFilter {
-            hashing: layout.hashing(config.hashing()).bind(&Self::domain(&layout)),
-            layout,
-            bits,
-            items: items.min(MOST_ITEMS),
-            design,
-        }
+        let hashing = layout.hashing(config.hashing()).bind(&Self::domain(&layout));
+        BitFilter { layout, hashing, bits, items: items.min(MOST_ITEMS), design }
     }
 
     /// The layout.
@@ -484,26 +479,22 @@ impl<L: Layout> BitFilter<L> {
     // Always inlined, as `contains` is: what is unusual lies elsewhere, and a loop over keys keeps the filter in registers.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        if self.layout.is_usual()
+            && self.hashing.is_usual()
+            && let Some(fresh) = self.layout.set_usually(self.bits.words_in_place(), key.digest(&self.hashing))
+        {
+            self.items += 1;
+            return fresh;
+        }
+        // What is unusual gets the parts of the filter and not the filter: a loop over keys need not read again what no call can
+        // have changed.
         self.items += 1;
         if self.layout.needs_key() {
-            return key.with_bytes(|key| self.insert_by_key(key));
+            return key
+                .with_bytes(|key| set_by_key(self.layout.clone(), self.hashing.clone(), self.bits.words_mut(), key));
         }
         let digest = key.digest(&self.hashing);
-        match self.layout.set_usually(self.bits.words_in_place(), digest) {
-            Some(fresh) => fresh,
-            None => self.layout.set_anyhow(self.bits.words_mut(), digest),
-        }
-    }
-
-    #[cold]
-    fn insert_by_key(&mut self, key: &[u8]) -> bool {
-        let BitFilter { layout, hashing, bits, .. } = self;
-        let mut fresh = false;
-        layout.all_of_key(hashing, key, |position| {
-            fresh |= bits.set(position);
-            true
-        });
-        fresh
+        set_elsewhere(self.layout.clone(), self.bits.words_mut(), digest)
     }
 
     /// Whether the key may be in the set; `false` is certain.
@@ -820,6 +811,21 @@ const MOST_ITEMS: u64 = u64::MAX / 2;
 #[inline(never)]
 fn set_elsewhere<L: Layout>(layout: L, words: &mut [u64], digest: Digest) -> bool {
     layout.set(words, digest)
+}
+
+/// The same where the layout [needs the key](Layout::needs_key).
+#[cold]
+#[inline(never)]
+fn set_by_key<L: Layout>(layout: L, hashing: Hashing, words: &mut [u64], key: &[u8]) -> bool {
+    let mut fresh = false;
+    layout.all_of_key(&hashing, key, |position| {
+        if let Some(word) = words.get_mut((position / 64) as usize) {
+            fresh |= *word >> (position % 64) & 1 == 0;
+            *word |= 1 << (position % 64);
+        }
+        true
+    });
+    fresh
 }
 
 impl<L: Layout> Insert for BitFilter<L> {

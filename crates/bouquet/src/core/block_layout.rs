@@ -403,17 +403,17 @@ impl<K: BlockKind> Layout for Blocks<K> {
     }
 
     #[inline(always)]
+    fn is_usual(&self) -> bool {
+        self.usual != 0
+    }
+
+    #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         if self.usual == 0 {
             return None;
         }
         let line = words.as_chunks_mut().0.get_mut(self.block(digest, 0) as usize)?;
         Some(if self.usual == 6 { set_in_line::<6>(line, digest) } else { set_in_line::<7>(line, digest) })
-    }
-
-    #[inline(always)]
-    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
-        self.set(words, digest)
     }
 
     #[inline(never)]

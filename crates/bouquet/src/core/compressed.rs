@@ -232,13 +232,13 @@ impl Layout for Sparse {
     }
 
     #[inline(always)]
-    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        self.0.set_usually(words, digest)
+    fn is_usual(&self) -> bool {
+        self.0.is_usual()
     }
 
     #[inline(always)]
-    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
-        self.0.set_anyhow(words, digest)
+    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
+        self.0.set_usually(words, digest)
     }
 
     #[inline(always)]

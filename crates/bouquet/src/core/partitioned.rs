@@ -253,13 +253,13 @@ impl Layout for Slices {
     }
 
     #[inline(always)]
-    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        lanes::set_usual::<true>(self.usual.set?, words, self.slice_bits, digest.h1)
+    fn is_usual(&self) -> bool {
+        self.usual.set.is_some()
     }
 
     #[inline(always)]
-    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
-        self.set(words, digest)
+    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
+        lanes::set_usual::<true>(self.usual.set?, words, self.slice_bits, digest.h1)
     }
 
     #[inline(always)]

@@ -278,13 +278,13 @@ impl Layout for Flat {
     }
 
     #[inline(always)]
-    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        lanes::set_usual::<false>(self.usual.set?, words, self.bits, digest.h1)
+    fn is_usual(&self) -> bool {
+        self.usual.set.is_some()
     }
 
     #[inline(always)]
-    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
-        self.set(words, digest)
+    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
+        lanes::set_usual::<false>(self.usual.set?, words, self.bits, digest.h1)
     }
 
     #[inline(always)]

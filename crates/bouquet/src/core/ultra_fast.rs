@@ -257,20 +257,20 @@ impl Layout for Split {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        match split_block::test_usually(self.instructions, words.as_chunks().0, self.blocks, digest.h1) {
+        match split_block::test_usually(self.instructions, words.as_chunks().0, digest.h1) {
             Some(found) => found,
             None => test_unusual(*self, words, digest.h1),
         }
     }
 
     #[inline(always)]
-    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        split_block::set_usually(self.instructions, words.as_chunks_mut().0, self.blocks, digest.h1)
+    fn is_usual(&self) -> bool {
+        self.instructions.usual()
     }
 
     #[inline(always)]
-    fn set_anyhow(&self, words: &mut [u64], digest: Digest) -> bool {
-        set_unusual(*self, words, digest.h1)
+    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
+        split_block::set_usually(self.instructions, words.as_chunks_mut().0, digest.h1)
     }
 
     #[inline]
@@ -377,12 +377,6 @@ fn test_unusual(layout: Split, words: &[u64], h1: u64) -> bool {
         return split_block::test(layout.instructions, words.as_chunks().0, at, x);
     }
     test_each(&layout, words, digest)
-}
-
-/// As [`test_unusual`].
-#[inline(never)]
-fn set_unusual(layout: Split, words: &mut [u64], h1: u64) -> bool {
-    layout.set(words, Digest { h1, h2: 0 })
 }
 
 impl UltraFastBloom {

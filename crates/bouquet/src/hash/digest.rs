@@ -620,6 +620,12 @@ impl Hashing {
         !self.id.is_keyed() || self.keyed.is_some()
     }
 
+    /// Whether it is the default, of some seed.
+    #[inline(always)]
+    pub(crate) fn is_usual(&self) -> bool {
+        self.id == HashId::Folded
+    }
+
     /// The digest of a key.
     ///
     /// ```

@@ -11,6 +11,8 @@ use vector::{set_each, test_each, test_far, test_near, test_those};
 use super::Avx2;
 use super::flat::{self, holds};
 use crate::hash::Digest;
+#[cfg(target_arch = "x86_64")]
+use crate::hash::Ring;
 use crate::key::NEAR_BITS;
 
 /// The k of a rate of 1 %, for which single calls are inlined.
@@ -19,10 +21,28 @@ pub(crate) const USUAL: u32 = 7;
 /// The most positions that a key may have here.
 pub(crate) const MOST: u32 = 16;
 
-/// Whether the [`USUAL`] bits of a key are all one; false when the words do not have the bits. Inlined where the build's own target
-/// features allow it, else one call. For filters in some cache: see [`test`].
+/// For position i of enhanced double hashing u (i³-i)/6, for that of triple hashing i(i-1)/2.
+#[cfg(target_arch = "x86_64")]
+pub(super) const CURVES: [[u32; MOST as usize]; 2] = {
+    let (mut curves, mut i) = ([[0; MOST as usize]; 2], 1);
+    while i < MOST as usize {
+        let n = i as u64;
+        curves[0][i] = ((n * n * n - n) / 6 * (Ring::<true>::UNIT >> 32)) as u32;
+        curves[1][i] = (n * (n - 1) / 2) as u32;
+        i += 1;
+    }
+    curves
+};
+
+/// Whether the [`USUAL`] bits of a key are all one; false when the words do not have the bits. Inlined, but for slices only where the
+/// build's own target features allow it. For filters in some cache: see [`test`].
 #[inline(always)]
 pub(crate) fn test_usual<const SLICED: bool>(avx2: Avx2, words: &[u64], m: u64, h1: u64) -> bool {
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+    if !SLICED {
+        // SAFETY: `holds` has shown that the words have the bits.
+        return holds::<SLICED>(words, m, USUAL) && vouched!(avx2, super::embedded::lanes_test(words, m, h1));
+    }
     vouched!(avx2, vector::test_usual::<SLICED>(words, m, h1))
 }
 
@@ -87,23 +107,11 @@ pub(crate) fn set_batch<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u6
 mod vector {
     use std::arch::x86_64::*;
 
-    use super::{USUAL, holds};
+    use super::{CURVES, USUAL, holds};
     use crate::hash::{Digest, Ring};
     use crate::simd::side_by_side;
 
     const MOST: usize = super::MOST as usize;
-
-    /// For position i of enhanced double hashing u (i³-i)/6, for that of triple hashing i(i-1)/2.
-    const CURVES: [[u32; MOST]; 2] = {
-        let (mut curves, mut i) = ([[0; MOST]; 2], 1);
-        while i < MOST {
-            let n = i as u64;
-            curves[0][i] = ((n * n * n - n) / 6 * (Ring::<true>::UNIT >> 32)) as u32;
-            curves[1][i] = (n * (n - 1) / 2) as u32;
-            i += 1;
-        }
-        curves
-    };
 
     #[inline]
     #[target_feature(enable = "avx2")]

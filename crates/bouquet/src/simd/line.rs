@@ -15,7 +15,7 @@ pub(crate) type Line = [u64; 8];
 pub(crate) const MOST: u32 = 7;
 
 /// Whether the line of a digest, one of the first `among`, has the bits at the first k places, at most [`MOST`]; false beyond the
-/// end. Inlined where the build's own target features allow it, else one call.
+/// end. Always inlined.
 #[inline(always)]
 pub(crate) fn test(avx2: Avx2, lines: &[Line], among: u64, k: u32, digest: Digest) -> bool {
     vouched!(avx2, vector::test_among(lines, among, k, digest))
@@ -57,6 +57,12 @@ mod vector {
         ones
     };
 
+    /// A one in every lane that has one of the first k places, or of [`MOST`].
+    #[inline(always)]
+    fn ones(k: u32) -> &'static [u32; 8] {
+        &ONES[k.min(MOST) as usize]
+    }
+
     /// For each place the place itself, of nine bits and more that are to be ignored, and its bit in 32 if it is one of the first k.
     #[inline]
     #[target_feature(enable = "avx2")]
@@ -67,7 +73,7 @@ mod vector {
         let fields = _mm256_shuffle_ps::<0b10_00_10_00>(_mm256_castsi256_ps(early), _mm256_castsi256_ps(late));
         let fields = _mm256_castps_si256(fields);
         // SAFETY: eight numbers are 32 readable bytes; unaligned loads take any address.
-        let ones = unsafe { _mm256_loadu_si256(ONES[(k.min(MOST)) as usize].as_ptr().cast()) };
+        let ones = unsafe { _mm256_loadu_si256(ones(k).as_ptr().cast()) };
         (fields, _mm256_sllv_epi32(ones, _mm256_and_si256(fields, _mm256_set1_epi32(31))))
     }
 
@@ -93,11 +99,27 @@ mod vector {
         _mm256_testc_si256(words(line, fields), bits) != 0
     }
 
+    #[cfg(target_feature = "avx2")]
+    use has as has_inlined;
+
+    /// As [`has`], which this build does not inline.
+    #[cfg(not(target_feature = "avx2"))]
+    #[inline(always)]
+    unsafe fn has_inlined(line: &Line, k: u32, word: u64) -> bool {
+        // SAFETY: the caller vouches for AVX2.
+        unsafe { crate::simd::embedded::line_test(line, ones(k), word) }
+    }
+
     /// As [`super::test`].
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn test_among(lines: &[Line], among: u64, k: u32, digest: Digest) -> bool {
-        lines.get(fastrange(digest.h1, among) as usize).is_some_and(|line| has(line, k, digest.h2))
+    ///
+    /// # Safety
+    ///
+    /// The machine has AVX2.
+    #[inline(always)]
+    pub(super) unsafe fn test_among(lines: &[Line], among: u64, k: u32, digest: Digest) -> bool {
+        let line = lines.get(fastrange(digest.h1, among) as usize);
+        // SAFETY: the caller vouches for AVX2.
+        line.is_some_and(|line| unsafe { has_inlined(line, k, digest.h2) })
     }
 
     /// As [`super::test_more`].

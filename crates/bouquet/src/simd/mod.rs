@@ -82,6 +82,8 @@ const fn side_by_side(numbers: [u32; 4]) -> [u32; 16] {
     table
 }
 
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+mod embedded;
 pub(crate) mod flat;
 pub(crate) mod four;
 pub(crate) mod lanes;
@@ -93,6 +95,8 @@ pub(crate) mod split_block;
 use std::fs::File;
 
 use memmap2::{Mmap, MmapMut, MmapOptions};
+
+use crate::hash::fastrange;
 
 /// Maps a file read-only.
 ///
@@ -122,6 +126,21 @@ pub(crate) fn window<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]
     let last = bytes.len().checked_sub(N)?;
     // SAFETY: at + N <= last + N = the length; an array of bytes needs no alignment, and lives as long as the slice.
     (at <= last).then(|| unsafe { &*bytes.as_ptr().add(at).cast() })
+}
+
+/// The one that a hash chooses; `None` if there is none.
+#[inline(always)]
+pub(crate) fn chosen<T>(all: &[T], hash: u64) -> Option<&T> {
+    // SAFETY: hash * n / 2^64 is less than n, unless that is zero.
+    (!all.is_empty()).then(|| unsafe { all.get_unchecked(fastrange(hash, all.len() as u64) as usize) })
+}
+
+/// As [`chosen`].
+#[inline(always)]
+pub(crate) fn chosen_mut<T>(all: &mut [T], hash: u64) -> Option<&mut T> {
+    let at = fastrange(hash, all.len() as u64) as usize;
+    // SAFETY: as in `chosen`.
+    (!all.is_empty()).then(|| unsafe { all.get_unchecked_mut(at) })
 }
 
 /// Asks the memory for the line of a word, so that a later read finds it in the cache. An index beyond the end does

@@ -1,14 +1,14 @@
 //! Blocks of eight 32-bit lanes, one bit per lane and key: test and set of a whole block.
 //!
 //! Lane j of a key with hash word x has bit (x * SALT[j] mod 2^32) / 2^27. [`scalar`] is the specification; the others
-//! compute the same with vector instructions. The module picks at compile time what the build's own target features allow,
-//! so that a single call is inlined, and at run time, once per batch, what the machine has.
+//! compute the same with vector instructions. Single calls are inlined: with intrinsics where the build's own target features
+//! allow AVX2, as assembly where the machine turns out to have it. Batches choose at run time, once.
 
 /// The multipliers of Apache Parquet's split-block filter: odd, and published with it.
 pub(crate) const SALT: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
-use crate::hash::fastrange;
+use super::{Avx2, chosen, chosen_mut};
 
 /// Eight lanes, two to a word, the even lane in the low half.
 pub(crate) type Block = [u64; 4];
@@ -16,22 +16,21 @@ pub(crate) type Block = [u64; 4];
 /// What single calls are made with: chosen once, when a filter is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instructions {
-    /// Only [`detected`](Instructions::detected) makes it true: the machine has AVX2.
-    avx2: bool,
-    /// Zero if calls are usual and the machine has the code for them, which is AVX2 on x86-64; else all ones. Together with it,
-    /// the number of a block is that of the block or of none, and one comparison tells all.
-    beyond: usize,
+    avx2: Option<Avx2>,
+    usual: bool,
 }
 
 impl Instructions {
     /// Those of the machine; `usual` says whether calls are usual, so that [`test_usually`] and [`set_usually`] will answer.
     pub(crate) fn detected(usual: bool) -> Self {
-        #[cfg(target_arch = "x86_64")]
-        let avx2 = is_x86_feature_detected!("avx2");
-        #[cfg(not(target_arch = "x86_64"))]
-        let avx2 = false;
-        let able = avx2 || cfg!(not(target_arch = "x86_64"));
-        Instructions { avx2, beyond: if usual && able { 0 } else { usize::MAX } }
+        let avx2 = Avx2::detected();
+        Instructions { avx2, usual: usual && (avx2.is_some() || cfg!(not(target_arch = "x86_64"))) }
+    }
+
+    /// Whether calls are usual and the machine has the code for them, which is AVX2 on x86-64.
+    #[inline(always)]
+    pub(crate) fn usual(self) -> bool {
+        self.usual
     }
 }
 
@@ -132,7 +131,12 @@ pub(crate) mod sse2 {
     /// As [`scalar::set`](super::scalar::set).
     #[inline(always)]
     pub(crate) fn set(block: &mut Block, x: u32) -> bool {
-        let (low, high) = mask(x);
+        set_mask(block, mask(x))
+    }
+
+    /// Sets bits and says whether one was new.
+    #[inline(always)]
+    pub(super) fn set_mask(block: &mut Block, (low, high): (__m128i, __m128i)) -> bool {
         let at = block.as_mut_ptr().cast::<__m128i>();
         // SAFETY: the block is 32 readable and writable bytes; unaligned loads and stores take any address.
         unsafe {
@@ -209,75 +213,48 @@ pub(crate) fn mask(x: u32) -> Block {
     return scalar::mask(x);
 }
 
-/// AVX2, out of line: what builds for every x86-64 have to call.
 #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-fn avx2_test(block: &Block, x: u32) -> bool {
-    avx2::test(block, x)
-}
+use super::embedded::split_test as avx2_test;
 
-/// As [`avx2_test`].
+/// As [`avx2::set`], which this build does not inline.
+///
+/// # Safety
+///
+/// The machine has AVX2.
 #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-fn avx2_set(block: &mut Block, x: u32) -> bool {
-    avx2::set(block, x)
+#[inline(always)]
+unsafe fn avx2_set(block: &mut Block, x: u32) -> bool {
+    // SAFETY: the caller promises the same.
+    sse2::set_mask(block, unsafe { super::embedded::split_mask(x) })
 }
 
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
 use avx2::{set as avx2_set, test as avx2_test};
 
-/// Whether a key has all its bits in its block, which is one of the first `among`, by AVX2; false beyond the end. Where it has to be
-/// called, all of it is: the fewer registers a loop over keys needs around the call, the better.
-///
-/// # Safety
-///
-/// The machine has AVX2.
-#[cfg(target_arch = "x86_64")]
-#[cfg_attr(target_feature = "avx2", inline)]
-#[cfg_attr(not(target_feature = "avx2"), inline(never))]
-#[target_feature(enable = "avx2")]
-fn avx2_test_among(blocks: &[Block], among: u64, h1: u64) -> bool {
-    blocks.get(fastrange(h1, among) as usize).is_some_and(|block| avx2::test(block, h1 as u32))
-}
-
-/// As [`avx2_test_among`]; nothing is done beyond the end.
-#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-#[inline(never)]
-#[target_feature(enable = "avx2")]
-fn avx2_set_among(blocks: &mut [Block], among: u64, h1: u64) -> Option<bool> {
-    Some(avx2::set(blocks.get_mut(fastrange(h1, among) as usize)?, h1 as u32))
-}
-
-/// Whether a key has all its bits in its block, which is one of the first `among`, false beyond the end; nothing if this is not usual.
-/// Inlined where the build's own target features allow the vector code, else one call to it where the machine has it: that
-/// is dearer than inlined AVX2, but cheaper than SSE2, whose multiplications and shifts take four times the instructions.
+/// Whether a key has all its bits in its block, false if there is none; nothing if this is not usual.
 #[inline(always)]
-pub(crate) fn test_usually(instructions: Instructions, blocks: &[Block], among: u64, h1: u64) -> Option<bool> {
+pub(crate) fn test_usually(instructions: Instructions, blocks: &[Block], h1: u64) -> Option<bool> {
     // A loop over keys that changes nothing asks this once.
-    if instructions.beyond != 0 {
+    if !instructions.usual {
         return None;
     }
+    let Some(block) = chosen(blocks, h1) else { return Some(false) };
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: `beyond` is zero, so the machine has AVX2.
-    return Some(unsafe { avx2_test_among(blocks, among, h1) });
+    // SAFETY: only with AVX2 are calls usual.
+    return Some(unsafe { avx2_test(block, h1 as u32) });
     #[cfg(not(target_arch = "x86_64"))]
-    return Some(blocks.get(fastrange(h1, among) as usize).is_some_and(|block| scalar::test(block, h1 as u32)));
+    return Some(scalar::test(block, h1 as u32));
 }
 
-/// Sets the bits of a key in its block, which is one of the first `among`, and says whether one was new; nothing is done beyond the
-/// end, or if this is not usual. Inlined or called as [`test_usually`] is.
+/// Sets the bits of a key in its block and says whether one was new; nothing is done if there is none, or if this is not usual.
 #[inline(always)]
-pub(crate) fn set_usually(instructions: Instructions, blocks: &mut [Block], among: u64, h1: u64) -> Option<bool> {
-    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-    // SAFETY: `beyond` is zero, so the machine has AVX2.
-    return if instructions.beyond == 0 { unsafe { avx2_set_among(blocks, among, h1) } } else { None };
-    // Elsewhere one comparison tells of both.
-    #[cfg(any(not(target_arch = "x86_64"), target_feature = "avx2"))]
-    let block = blocks.get_mut(fastrange(h1, among) as usize | instructions.beyond)?;
-    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-    // SAFETY: the build demands AVX2.
+pub(crate) fn set_usually(instructions: Instructions, blocks: &mut [Block], h1: u64) -> Option<bool> {
+    if !instructions.usual {
+        return None;
+    }
+    let block = chosen_mut(blocks, h1)?;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: only with AVX2 are calls usual.
     return Some(unsafe { avx2_set(block, h1 as u32) });
     #[cfg(not(target_arch = "x86_64"))]
     return Some(scalar::set(block, h1 as u32));
@@ -288,8 +265,8 @@ pub(crate) fn set_usually(instructions: Instructions, blocks: &mut [Block], amon
 pub(crate) fn test(instructions: Instructions, blocks: &[Block], at: usize, x: u32) -> bool {
     let Some(block) = blocks.get(at) else { return false };
     #[cfg(target_arch = "x86_64")]
-    if instructions.avx2 {
-        // SAFETY: the machine has AVX2, as whoever made the value found.
+    if instructions.avx2.is_some() {
+        // SAFETY: the machine has AVX2, or there would be no token.
         return unsafe { avx2_test(block, x) };
     }
     slow_test(block, x)
@@ -300,8 +277,8 @@ pub(crate) fn test(instructions: Instructions, blocks: &[Block], at: usize, x: u
 pub(crate) fn set(instructions: Instructions, blocks: &mut [Block], at: usize, x: u32) -> bool {
     let Some(block) = blocks.get_mut(at) else { return false };
     #[cfg(target_arch = "x86_64")]
-    if instructions.avx2 {
-        // SAFETY: the machine has AVX2, as whoever made the value found.
+    if instructions.avx2.is_some() {
+        // SAFETY: the machine has AVX2, or there would be no token.
         return unsafe { avx2_set(block, x) };
     }
     slow_set(block, x)
@@ -385,7 +362,7 @@ mod tests {
 
     type Implementation = (&'static str, fn(&Block, u32) -> bool, fn(&mut Block, u32) -> bool);
 
-    const WITHOUT_AVX2: Instructions = Instructions { avx2: false, beyond: usize::MAX };
+    const WITHOUT_AVX2: Instructions = Instructions { avx2: None, usual: false };
 
     /// Every implementation that this machine can run.
     fn available() -> Vec<Implementation> {
@@ -400,15 +377,15 @@ mod tests {
                 "usual",
                 |b, x| {
                     let (usual, blocks) = (Instructions::detected(true), &[*b]);
-                    assert_ne!(test_usually(usual, blocks, 2, 1 << 63 | u64::from(x)), Some(true), "beyond the end");
-                    assert_eq!(test_usually(Instructions::detected(false), blocks, 1, x.into()), None, "not usual");
-                    test_usually(usual, blocks, 1, x.into()).unwrap_or_else(|| test(usual, blocks, 0, x))
+                    assert_ne!(test_usually(usual, &[], x.into()), Some(true), "no block");
+                    assert_eq!(test_usually(Instructions::detected(false), blocks, x.into()), None, "not usual");
+                    test_usually(usual, blocks, x.into()).unwrap_or_else(|| test(usual, blocks, 0, x))
                 },
                 |b, x| {
                     let (usual, blocks) = (Instructions::detected(true), std::slice::from_mut(b));
-                    assert_eq!(set_usually(usual, blocks, 2, 1 << 63 | u64::from(x)), None, "beyond the end");
-                    assert_eq!(set_usually(Instructions::detected(false), blocks, 1, x.into()), None, "not usual");
-                    set_usually(usual, blocks, 1, x.into()).unwrap_or_else(|| set(usual, blocks, 0, x))
+                    assert_eq!(set_usually(usual, &mut [], x.into()), None, "no block");
+                    assert_eq!(set_usually(Instructions::detected(false), blocks, x.into()), None, "not usual");
+                    set_usually(usual, blocks, x.into()).unwrap_or_else(|| set(usual, blocks, 0, x))
                 },
             ),
             (

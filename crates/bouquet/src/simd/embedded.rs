@@ -1,0 +1,217 @@
+//! The AVX2 code of single calls as assembly, for builds that run on every x86-64: the compiler inlines no code that only some
+//! machines have into code for all, and to call it costs as much as what it does.
+//!
+//! Each function equals one of a neighbour that is written with intrinsics, which says what it computes and why: [`split_block`],
+//! [`lanes`] and [`line`]. All leave the upper halves of the vector registers zero, as code without AVX expects them.
+//!
+//! [`split_block`]: super::split_block
+//! [`lanes`]: super::lanes
+//! [`line`]: super::line
+
+use std::arch::asm;
+use std::arch::x86_64::{__m128i, _mm_cvtsi64_si128};
+
+use super::lanes::{CURVES, USUAL};
+use super::line::Line;
+use super::split_block::{Block, SALT};
+
+/// What the code below reads, eight numbers for eight lanes each.
+#[repr(C, align(32))]
+struct Eights<const N: usize>([[u32; 8]; N]);
+
+/// The multipliers of a block's lanes; a one in each.
+const SPLIT: &Eights<2> = &Eights([SALT, [1; 8]]);
+
+/// The bits that a key has in a block, those of the first four lanes and those of the others. To set them is left to the compiler,
+/// so that it leaves out what nobody asks for.
+///
+/// # Safety
+///
+/// The machine has AVX2.
+#[inline(always)]
+pub(super) unsafe fn split_mask(x: u32) -> (__m128i, __m128i) {
+    let (low, high);
+    // SAFETY: the machine has the instructions, as the caller promises; they read the constants and nothing else.
+    unsafe {
+        asm!(
+            "vmovd {low}, {x:e}",
+            "vpbroadcastd {low:y}, {low}",
+            "vpmulld {low:y}, {low:y}, ymmword ptr [{eights}]",
+            "vpsrld {low:y}, {low:y}, 27",
+            "vmovdqa {high:y}, ymmword ptr [{eights} + 32]",
+            "vpsllvd {low:y}, {high:y}, {low:y}",
+            "vextracti128 {high}, {low:y}, 1",
+            "vzeroupper",
+            x = in(reg) x,
+            eights = in(reg) SPLIT,
+            low = out(xmm_reg) low,
+            high = out(xmm_reg) high,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    (low, high)
+}
+
+/// Whether a block has all bits of a key: shifted to the right by its bit's number, every lane has a one at the end.
+///
+/// # Safety
+///
+/// The machine has AVX2.
+#[inline(always)]
+pub(super) unsafe fn split_test(block: &Block, x: u32) -> bool {
+    let found: u8;
+    // SAFETY: the machine has the instructions, as the caller promises; they read the constants and the block, and nothing else.
+    unsafe {
+        asm!(
+            "vmovd {bit}, {x:e}",
+            "vpbroadcastd {bit:y}, {bit}",
+            "vpmulld {bit:y}, {bit:y}, ymmword ptr [{eights}]",
+            "vpsrld {bit:y}, {bit:y}, 27",
+            "vmovdqu {lanes:y}, ymmword ptr [{block}]",
+            "vpsrlvd {lanes:y}, {lanes:y}, {bit:y}",
+            "vptest {lanes:y}, ymmword ptr [{eights} + 32]",
+            "setc {found}",
+            "vzeroupper",
+            x = in(reg) x,
+            block = in(reg) block,
+            eights = in(reg) SPLIT,
+            bit = out(xmm_reg) _,
+            lanes = out(xmm_reg) _,
+            found = lateout(reg_byte) found,
+            options(pure, readonly, nostack),
+        );
+    }
+    found != 0
+}
+
+/// The numbers of the positions and what is added to each; the place in 32 bits; a one in every lane that has a position.
+const LANES: &Eights<4> = {
+    let (mut numbers, mut curves, mut ones, mut i) = ([0; 8], [0; 8], [0; 8], 0);
+    while i < 8 {
+        numbers[i] = i as u32;
+        curves[i] = CURVES[0][i];
+        ones[i] = ((i as u32) < USUAL) as u32;
+        i += 1;
+    }
+    &Eights([numbers, curves, [31; 8], ones])
+};
+
+/// Whether the [`USUAL`] bits of a key, anywhere among m, are all one.
+///
+/// # Safety
+///
+/// The machine has AVX2, and the words have m bits, at least one.
+#[inline(always)]
+pub(super) unsafe fn lanes_test(words: &[u64], m: u64, h1: u64) -> bool {
+    const { assert!(USUAL == 7) };
+    let found: u8;
+    // SAFETY: the machine has the instructions, as the caller promises; they read the constants and seven times 32 bits, whose
+    // numbers are those of positions below m, which the words have; where 32 bits do not tell a position, there are at least 2^32
+    // bits, and words for any number.
+    unsafe {
+        asm!(
+            // The second word of the hash, times the numbers; the first; what is to be added.
+            "vmovq {a}, {h1}",
+            "vpbroadcastd {b:y}, {a}",
+            "vpsrlq {a}, {a}, 32",
+            "vpmulld {b:y}, {b:y}, ymmword ptr [{eights}]",
+            "vpbroadcastd {a:y}, {a}",
+            "vpaddd {a:y}, {a:y}, ymmword ptr [{eights} + 32]",
+            "vpaddd {a:y}, {a:y}, {b:y}",
+            // The positions: the high halves of the products with m.
+            "vpbroadcastd {b:y}, {m}",
+            "vpmuludq {c:y}, {a:y}, {b:y}",
+            "vpsrlq {a:y}, {a:y}, 32",
+            "vpmuludq {a:y}, {a:y}, {b:y}",
+            "vpsrlq {c:y}, {c:y}, 32",
+            "vpblendd {a:y}, {c:y}, {a:y}, 0xAA",
+            // The numbers of their 32 bits, taken out in pairs, and the places in them.
+            "vpsrld {c:y}, {a:y}, 5",
+            "vmovq {one}, {c}",
+            "vpextrq {three}, {c}, 1",
+            "vextracti128 {c}, {c:y}, 1",
+            "vpand {a:y}, {a:y}, ymmword ptr [{eights} + 64]",
+            "mov {next:e}, {one:e}",
+            "shr {one}, 32",
+            "vmovd {b}, dword ptr [{words} + 4 * {next}]",
+            "vmovq {five}, {c}",
+            "mov {next:e}, {three:e}",
+            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {one}], 1",
+            "shr {three}, 32",
+            "vpextrd {one:e}, {c}, 2",
+            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {next}], 2",
+            "mov {next:e}, {five:e}",
+            "shr {five}, 32",
+            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {three}], 3",
+            "vmovd {c}, dword ptr [{words} + 4 * {next}]",
+            "vpinsrd {c}, {c}, dword ptr [{words} + 4 * {five}], 1",
+            "vpinsrd {c}, {c}, dword ptr [{words} + 4 * {one}], 2",
+            "vinserti128 {b:y}, {b:y}, {c}, 1",
+            // Shifted to the right by the places, every lane has a one at the end.
+            "vpsrlvd {b:y}, {b:y}, {a:y}",
+            "vptest {b:y}, ymmword ptr [{eights} + 96]",
+            "setc {found}",
+            "vzeroupper",
+            h1 = in(reg) h1,
+            m = in(xmm_reg) _mm_cvtsi64_si128(m as i64),
+            words = in(reg) words.as_ptr(),
+            eights = in(reg) LANES,
+            a = out(xmm_reg) _,
+            b = out(xmm_reg) _,
+            c = out(xmm_reg) _,
+            one = out(reg) _,
+            three = out(reg) _,
+            five = out(reg) _,
+            next = out(reg) _,
+            found = lateout(reg_byte) found,
+            options(pure, readonly, nostack),
+        );
+    }
+    found != 0
+}
+
+/// By how much a word is shifted for its fields, the early ones and the late; the place in 32 bits.
+const LINE: &Eights<3> = &Eights([[0, 0, 9, 0, 18, 0, 27, 0], [36, 0, 45, 0, 54, 0, 0, 0], [31; 8]]);
+
+/// Whether a line has the bits at those places of a word whose lanes have a one.
+///
+/// # Safety
+///
+/// The machine has AVX2.
+#[inline(always)]
+pub(super) unsafe fn line_test(line: &Line, ones: &[u32; 8], word: u64) -> bool {
+    let found: u8;
+    // SAFETY: the machine has the instructions, as the caller promises; they read the constants, the line and the ones, and nothing
+    // else.
+    unsafe {
+        asm!(
+            "vmovq {a}, {word}",
+            "vpbroadcastq {a:y}, {a}",
+            "vpsrlvq {b:y}, {a:y}, ymmword ptr [{eights}]",
+            "vpsrlvq {a:y}, {a:y}, ymmword ptr [{eights} + 32]",
+            "vshufps {a:y}, {b:y}, {a:y}, 0x88",
+            // Each lane's 32 bits: one of the low half or of the high half of the line, as bit 8 of the place says.
+            "vpsrld {b:y}, {a:y}, 5",
+            "vpslld {c:y}, {a:y}, 23",
+            "vpermd {d:y}, {b:y}, ymmword ptr [{line}]",
+            "vpermd {b:y}, {b:y}, ymmword ptr [{line} + 32]",
+            "vpand {a:y}, {a:y}, ymmword ptr [{eights} + 64]",
+            "vblendvps {b:y}, {d:y}, {b:y}, {c:y}",
+            "vpsrlvd {b:y}, {b:y}, {a:y}",
+            "vptest {b:y}, ymmword ptr [{ones}]",
+            "setc {found}",
+            "vzeroupper",
+            word = in(reg) word,
+            line = in(reg) line,
+            ones = in(reg) ones,
+            eights = in(reg) LINE,
+            a = out(xmm_reg) _,
+            b = out(xmm_reg) _,
+            c = out(xmm_reg) _,
+            d = out(xmm_reg) _,
+            found = lateout(reg_byte) found,
+            options(pure, readonly, nostack),
+        );
+    }
+    found != 0
+}
