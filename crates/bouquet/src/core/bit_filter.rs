@@ -108,7 +108,7 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         if words.is_empty() { None } else { Some(self.set(words, digest)) }
     }
 
-    /// Whether [`set_usually`](Self::set_usually) will answer where there are words.
+    /// Whether [`set_usually`](Self::set_usually) will answer where there are words, and [`test`](Self::test) is inlined.
     #[inline(always)]
     fn is_usual(&self) -> bool {
         !self.needs_key()
@@ -510,15 +510,18 @@ impl<L: Layout> BitFilter<L> {
     #[inline(always)]
     #[must_use]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        if self.layout.needs_key() {
-            return key.with_bytes(|key| self.contains_by_key(key));
+        if self.layout.is_usual() && self.hashing.is_usual() {
+            return self.layout.test(self.bits.words(), key.digest(&self.hashing));
         }
-        self.layout.test(self.bits.words(), key.digest(&self.hashing))
+        self.contains_unusual(key)
     }
 
-    #[cold]
-    fn contains_by_key(&self, key: &[u8]) -> bool {
-        self.layout.all_of_key(&self.hashing, key, |position| self.bits.get(position))
+    #[inline(never)]
+    fn contains_unusual<K: Key + ?Sized>(&self, key: &K) -> bool {
+        if self.layout.needs_key() {
+            return key.with_bytes(|key| self.layout.all_of_key(&self.hashing, key, |position| self.bits.get(position)));
+        }
+        self.layout.test(self.bits.words(), key.digest(&self.hashing))
     }
 
     /// The answers for many keys, `answers[i]` for `keys[i]`: faster than one by one where the filter is larger than the

@@ -74,7 +74,7 @@ pub struct Flat {
     hashes: u32,
     scheme: Scheme,
     code: Code,
-    usual: Usual,
+    usual: Usual<Avx2>,
 }
 
 /// The code of its own that a scheme has.
@@ -105,23 +105,29 @@ impl Code {
     }
 }
 
-/// The vector code for what is usual: what a single call looks at.
+/// Whether a key has as many positions as in most filters, and the scheme code `C` of its own that single calls have inlined.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Usual {
-    /// For keys with as many positions as in most filters.
-    pub(crate) set: Option<Avx2>,
-    /// For those whose positions are in some cache besides.
-    pub(crate) test: Option<Avx2>,
+pub(crate) enum Usual<C> {
+    /// It does, and the bits are in some cache.
+    Near(C),
+    /// It does, and they are beyond.
+    Far(C),
+    /// It does not.
+    Not,
 }
 
-impl Usual {
-    pub(crate) fn of(code: Code, bits: u64, hashes: u32) -> Self {
+impl<C> Usual<C> {
+    pub(crate) fn of(code: Option<C>, bits: u64, hashes: u32) -> Self {
         match code {
-            Code::Lanes(avx2) if hashes == lanes::USUAL => {
-                Usual { set: Some(avx2), test: (bits <= NEAR_BITS).then_some(avx2) }
-            }
-            _ => Usual { set: None, test: None },
+            Some(code) if hashes == lanes::USUAL && bits <= NEAR_BITS => Usual::Near(code),
+            Some(code) if hashes == lanes::USUAL => Usual::Far(code),
+            _ => Usual::Not,
         }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_usual(&self) -> bool {
+        !matches!(self, Usual::Not)
     }
 }
 
@@ -138,7 +144,8 @@ impl Flat {
     pub fn new(bits: u64, hashes: u32, scheme: Scheme) -> Result<Self> {
         scheme.check(bits, hashes)?;
         let code = Code::of::<false>(scheme, bits, hashes);
-        Ok(Flat { bits, hashes, scheme, code, usual: Usual::of(code, bits, hashes) })
+        let inlined = if let Code::Lanes(avx2) = code { Some(avx2) } else { None };
+        Ok(Flat { bits, hashes, scheme, code, usual: Usual::of(inlined, bits, hashes) })
     }
 
     /// How keys become positions.
@@ -246,7 +253,7 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn needs_key(&self) -> bool {
-        self.usual.set.is_none() && self.scheme.family.needs_key()
+        !self.usual.is_usual() && self.scheme.family.needs_key()
     }
 
     #[inline(always)]
@@ -259,13 +266,11 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        if let Some(avx2) = self.usual.test {
-            return lanes::test_usual::<false>(avx2, words, self.bits, digest.h1);
+        match self.usual {
+            Usual::Near(avx2) => lanes::test_usual::<false>(avx2, words, self.bits, digest.h1),
+            Usual::Far(avx2) => lanes::test_usual::<true>(avx2, words, self.bits, digest.h1),
+            Usual::Not => test_unusual::<false, _>(*self, self.bits, self.code, words, digest),
         }
-        if self.usual.set.is_some() {
-            return flat::test_far::<{ lanes::USUAL }, false>(words, self.bits, digest);
-        }
-        test_unusual::<false, _>(*self, self.bits, self.code, words, digest)
     }
 
     #[inline(always)]
@@ -279,12 +284,15 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn is_usual(&self) -> bool {
-        self.usual.set.is_some()
+        self.usual.is_usual()
     }
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        lanes::set_usual::<false>(self.usual.set?, words, self.bits, digest.h1)
+        match self.usual {
+            Usual::Near(avx2) | Usual::Far(avx2) => lanes::set_usual(avx2, words, self.bits, digest.h1),
+            Usual::Not => None,
+        }
     }
 
     #[inline(always)]
@@ -340,6 +348,7 @@ pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
             lanes::test::<SLICED>(avx2, words, span, layout.hashes(), digest.h1)
         }
         Code::Lanes(_) | Code::Narrow => flat::test::<SLICED, true>(words, span, layout.hashes(), digest),
+        Code::Wide if layout.hashes() == lanes::USUAL => flat::test_usual::<SLICED, true>(words, span, digest),
         Code::Wide => flat::test::<SLICED, false>(words, span, layout.hashes(), digest),
         Code::Any => test_each(&layout, words, digest),
     }
@@ -495,7 +504,7 @@ mod tests {
             let config =
                 Config::new(KIND.facts()).set("bits", "5000").unwrap().set("hashes", &hashes.to_string()).unwrap();
             let quick = Flat::plan(&config).unwrap();
-            let plain = Flat { code: Code::Narrow, usual: Usual { set: None, test: None }, ..quick };
+            let plain = Flat { code: Code::Narrow, usual: Usual::Not, ..quick };
             let [mut one, mut two] =
                 [quick, plain].map(|layout| Bloom::with_parts(&config, layout, BitStore::zeroed(5_000).unwrap(), 0));
             let keys: Vec<u64> = (0..400).collect();

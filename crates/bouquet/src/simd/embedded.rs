@@ -96,76 +96,116 @@ const LANES: &Eights<4> = {
     &Eights([numbers, curves, [31; 8], ones])
 };
 
-/// Whether the [`USUAL`] bits of a key, anywhere among m, are all one.
+/// Of the positions of a key, the places in 32 bits to `a`, the numbers of the words to `one`, `three` and `five` in pairs and the
+/// last to `seven`, and the first four words to `b`.
+macro_rules! first_four_of_seven {
+    () => {
+        concat!(
+            // The second word of the hash, times the numbers; the first; what is to be added.
+            "vmovq {a}, {h1}\n",
+            "vpbroadcastd {b:y}, {a}\n",
+            "vpsrlq {a}, {a}, 32\n",
+            "vpmulld {b:y}, {b:y}, ymmword ptr [{eights}]\n",
+            "vpbroadcastd {a:y}, {a}\n",
+            "vpaddd {a:y}, {a:y}, ymmword ptr [{eights} + 32]\n",
+            "vpaddd {a:y}, {a:y}, {b:y}\n",
+            // The positions: the high halves of the products with m.
+            "vpbroadcastd {b:y}, {m}\n",
+            "vpmuludq {c:y}, {a:y}, {b:y}\n",
+            "vpsrlq {a:y}, {a:y}, 32\n",
+            "vpmuludq {a:y}, {a:y}, {b:y}\n",
+            "vpsrlq {c:y}, {c:y}, 32\n",
+            "vpblendd {a:y}, {c:y}, {a:y}, 0xAA\n",
+            // The numbers of their 32 bits, taken out in pairs, and the places in them.
+            "vpsrld {c:y}, {a:y}, 5\n",
+            "vmovq {one}, {c}\n",
+            "vpextrq {three}, {c}, 1\n",
+            "vextracti128 {c}, {c:y}, 1\n",
+            "vpand {a:y}, {a:y}, ymmword ptr [{eights} + 64]\n",
+            "mov {next:e}, {one:e}\n",
+            "shr {one}, 32\n",
+            "vmovd {b}, dword ptr [{words} + 4 * {next}]\n",
+            "vmovq {five}, {c}\n",
+            "mov {next:e}, {three:e}\n",
+            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {one}], 1\n",
+            "shr {three}, 32\n",
+            "vpextrd {seven:e}, {c}, 2\n",
+            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {next}], 2\n",
+            "mov {next:e}, {five:e}\n",
+            "shr {five}, 32\n",
+            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {three}], 3\n",
+        )
+    };
+}
+
+/// The other three words to `c`.
+macro_rules! last_three_of_seven {
+    () => {
+        concat!(
+            "vmovd {c}, dword ptr [{words} + 4 * {next}]\n",
+            "vpinsrd {c}, {c}, dword ptr [{words} + 4 * {five}], 1\n",
+            "vpinsrd {c}, {c}, dword ptr [{words} + 4 * {seven}], 2\n",
+        )
+    };
+}
+
+/// Whether the [`USUAL`] bits of a key, anywhere among m, are all one; when they are `far`, the first four are looked at before the
+/// others are read.
 ///
 /// # Safety
 ///
 /// The machine has AVX2, and the words have m bits, at least one.
 #[inline(always)]
-pub(super) unsafe fn lanes_test(words: &[u64], m: u64, h1: u64) -> bool {
+pub(super) unsafe fn lanes_test<const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
     const { assert!(USUAL == 7) };
     let found: u8;
-    // SAFETY: the machine has the instructions, as the caller promises; they read the constants and seven times 32 bits, whose
+    macro_rules! seven {
+        ($($then:expr),*) => {
+            asm!(
+                first_four_of_seven!(),
+                $($then,)*
+                "setc {found}",
+                "vzeroupper",
+                h1 = in(reg) h1,
+                m = in(xmm_reg) _mm_cvtsi64_si128(m as i64),
+                words = in(reg) words.as_ptr(),
+                eights = in(reg) LANES,
+                a = out(xmm_reg) _,
+                b = out(xmm_reg) _,
+                c = out(xmm_reg) _,
+                one = out(reg) _,
+                three = out(reg) _,
+                five = out(reg) _,
+                seven = out(reg) _,
+                next = out(reg) _,
+                found = lateout(reg_byte) found,
+                options(pure, readonly, nostack),
+            )
+        };
+    }
+    // SAFETY: the machine has the instructions, as the caller promises; they read the constants and up to seven times 32 bits, whose
     // numbers are those of positions below m, which the words have; where 32 bits do not tell a position, there are at least 2^32
-    // bits, and words for any number.
+    // bits, and words for any number. Shifted to the right by its place, every lane has to have a one at the end.
     unsafe {
-        asm!(
-            // The second word of the hash, times the numbers; the first; what is to be added.
-            "vmovq {a}, {h1}",
-            "vpbroadcastd {b:y}, {a}",
-            "vpsrlq {a}, {a}, 32",
-            "vpmulld {b:y}, {b:y}, ymmword ptr [{eights}]",
-            "vpbroadcastd {a:y}, {a}",
-            "vpaddd {a:y}, {a:y}, ymmword ptr [{eights} + 32]",
-            "vpaddd {a:y}, {a:y}, {b:y}",
-            // The positions: the high halves of the products with m.
-            "vpbroadcastd {b:y}, {m}",
-            "vpmuludq {c:y}, {a:y}, {b:y}",
-            "vpsrlq {a:y}, {a:y}, 32",
-            "vpmuludq {a:y}, {a:y}, {b:y}",
-            "vpsrlq {c:y}, {c:y}, 32",
-            "vpblendd {a:y}, {c:y}, {a:y}, 0xAA",
-            // The numbers of their 32 bits, taken out in pairs, and the places in them.
-            "vpsrld {c:y}, {a:y}, 5",
-            "vmovq {one}, {c}",
-            "vpextrq {three}, {c}, 1",
-            "vextracti128 {c}, {c:y}, 1",
-            "vpand {a:y}, {a:y}, ymmword ptr [{eights} + 64]",
-            "mov {next:e}, {one:e}",
-            "shr {one}, 32",
-            "vmovd {b}, dword ptr [{words} + 4 * {next}]",
-            "vmovq {five}, {c}",
-            "mov {next:e}, {three:e}",
-            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {one}], 1",
-            "shr {three}, 32",
-            "vpextrd {one:e}, {c}, 2",
-            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {next}], 2",
-            "mov {next:e}, {five:e}",
-            "shr {five}, 32",
-            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {three}], 3",
-            "vmovd {c}, dword ptr [{words} + 4 * {next}]",
-            "vpinsrd {c}, {c}, dword ptr [{words} + 4 * {five}], 1",
-            "vpinsrd {c}, {c}, dword ptr [{words} + 4 * {one}], 2",
-            "vinserti128 {b:y}, {b:y}, {c}, 1",
-            // Shifted to the right by the places, every lane has a one at the end.
-            "vpsrlvd {b:y}, {b:y}, {a:y}",
-            "vptest {b:y}, ymmword ptr [{eights} + 96]",
-            "setc {found}",
-            "vzeroupper",
-            h1 = in(reg) h1,
-            m = in(xmm_reg) _mm_cvtsi64_si128(m as i64),
-            words = in(reg) words.as_ptr(),
-            eights = in(reg) LANES,
-            a = out(xmm_reg) _,
-            b = out(xmm_reg) _,
-            c = out(xmm_reg) _,
-            one = out(reg) _,
-            three = out(reg) _,
-            five = out(reg) _,
-            next = out(reg) _,
-            found = lateout(reg_byte) found,
-            options(pure, readonly, nostack),
-        );
+        if FAR {
+            seven!(
+                "vpsrlvd {b}, {b}, {a}",
+                "vptest {b}, xmmword ptr [{eights} + 96]",
+                "jnc 2f",
+                "vextracti128 {a}, {a:y}, 1",
+                last_three_of_seven!(),
+                "vpsrlvd {c}, {c}, {a}",
+                "vptest {c}, xmmword ptr [{eights} + 112]",
+                "2:"
+            );
+        } else {
+            seven!(
+                last_three_of_seven!(),
+                "vinserti128 {b:y}, {b:y}, {c}, 1",
+                "vpsrlvd {b:y}, {b:y}, {a:y}",
+                "vptest {b:y}, ymmword ptr [{eights} + 96]"
+            );
+        }
     }
     found != 0
 }

@@ -5,6 +5,7 @@
 //! Below, m is the number of bits, or those of a slice. Loops over the positions of a key are unrolled for every usual k: one jump
 //! per key instead of a branch per position.
 
+use super::lanes::USUAL;
 use super::{four, prefetch};
 use crate::hash::{Digest, Ring, fastrange};
 
@@ -94,7 +95,12 @@ impl<const SLICED: bool, const NARROW: bool> Walk<SLICED, NARROW> {
     /// Whether the next K bits of the words that `load` reads are all one.
     #[inline(always)]
     fn all_of<const K: u32>(&mut self, m: u64, load: impl Fn(usize) -> u64) -> bool {
-        self.all_that::<K>(m, |position| load((position / 64) as usize) >> (position % 64) & 1 == 1)
+        let mut all = u64::MAX;
+        for _ in 0..K {
+            let position = self.next(m);
+            all &= load((position / 64) as usize) >> (position % 64);
+        }
+        all & 1 == 1
     }
 
     /// Whether the next K positions all answer yes; each of them is asked.
@@ -117,14 +123,31 @@ pub(super) fn holds<const SLICED: bool>(words: &[u64], m: u64, k: u32) -> bool {
     bits.wrapping_sub(1) / 64 < words.len() as u64
 }
 
-/// Whether the first K bits of a digest, more than four, are all one; false when the words do not have the bits. Inlined, for keys
-/// whose words come from beyond the caches: the less there is to do per key, the more keys the processor waits for at a time.
+/// Whether the [`USUAL`] bits of a digest, from words of 64 bits, are all one; false when the words do not have the bits. Inlined: the
+/// less there is to do per key, the more keys the processor waits for at a time. When they are beyond the caches (`FAR`), some are
+/// looked at before the others are read.
 #[inline(always)]
-pub(crate) fn test_far<const K: u32, const SLICED: bool>(words: &[u64], m: u64, digest: Digest) -> bool {
-    let mut walk = Walk::<SLICED, true>::new(digest);
+pub(crate) fn test_usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, digest: Digest) -> bool {
+    let mut walk = Walk::<SLICED, false>::new(digest);
+    if !holds::<SLICED>(words, m, USUAL) {
+        return false;
+    }
     // SAFETY: `holds` has shown that the words have the bits.
-    holds::<SLICED>(words, m, K)
-        && unsafe { walk.all::<HEAD>(words, m) && rest::<{ HEAD as u64 }, SLICED, true>(words, m, K - HEAD, digest) }
+    unsafe {
+        if FAR {
+            walk.all::<HEAD>(words, m) && walk.all::<{ USUAL - HEAD }>(words, m)
+        } else {
+            walk.all::<USUAL>(words, m)
+        }
+    }
+}
+
+/// Sets the [`USUAL`] bits of a digest, from words of 64 bits, and says whether one was new; nothing is done when the words do not
+/// have the bits.
+#[inline(always)]
+pub(crate) fn set_usual<const SLICED: bool>(words: &mut [u64], m: u64, digest: Digest) -> Option<bool> {
+    let known = test_usual::<SLICED, false>(words, m, digest);
+    put::<USUAL, SLICED, false>(words, m, digest).then_some(!known)
 }
 
 /// Whether the k bits of a digest are all one; false when the words do not have the bits.
@@ -473,12 +496,18 @@ mod tests {
                     let expected = has(&model);
                     assert_eq!(test::<SLICED, NARROW>(&words, m, k, digest), expected);
                     assert!(SLICED || test_loaded::<NARROW>(m, k, digest, |index| words[index]) == expected);
-                    assert!(k != 7 || !NARROW || test_far::<7, SLICED>(&words, m, digest) == expected);
+                    let usual = k == USUAL && !NARROW;
+                    assert!(!usual || test_usual::<SLICED, false>(&words, m, digest) == expected);
+                    assert!(!usual || test_usual::<SLICED, true>(&words, m, digest) == expected);
                     let mut answer = [!expected];
                     test_batch::<4, SLICED, NARROW>(&words, m, k, &[digest], &mut answer, random.below(2) == 0);
                     assert_eq!(answer, [expected]);
                     if random.below(3) == 0 {
-                        assert_eq!(set::<SLICED, NARROW>(&mut words, m, k, digest), !expected);
+                        if usual && random.below(2) == 0 {
+                            assert_eq!(set_usual::<SLICED>(&mut words, m, digest), Some(!expected));
+                        } else {
+                            assert_eq!(set::<SLICED, NARROW>(&mut words, m, k, digest), !expected);
+                        }
                         positions.iter().for_each(|p| model[(p / 64) as usize] |= 1 << (p % 64));
                         assert_eq!(words, model);
                     }

@@ -35,24 +35,20 @@ pub(super) const CURVES: [[u32; MOST as usize]; 2] = {
 };
 
 /// Whether the [`USUAL`] bits of a key are all one; false when the words do not have the bits. Inlined, but for slices only where the
-/// build's own target features allow it. For filters in some cache: see [`test`].
+/// build's own target features allow it. When they are beyond the caches (`FAR`), the first four are looked at before the others are
+/// read.
 #[inline(always)]
-pub(crate) fn test_usual<const SLICED: bool>(avx2: Avx2, words: &[u64], m: u64, h1: u64) -> bool {
-    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-    if !SLICED {
-        // SAFETY: `holds` has shown that the words have the bits.
-        return holds::<SLICED>(words, m, USUAL) && vouched!(avx2, super::embedded::lanes_test(words, m, h1));
-    }
-    vouched!(avx2, vector::test_usual::<SLICED>(words, m, h1))
+pub(crate) fn test_usual<const FAR: bool>(avx2: Avx2, words: &[u64], m: u64, h1: u64) -> bool {
+    vouched!(avx2, vector::test_usual::<FAR>(words, m, h1))
 }
 
 /// Sets the [`USUAL`] bits of a key and says whether one was new; nothing is done when the words do not have the bits. It looks by
 /// vector code, which the compiler leaves out if nobody asks whether a bit was new, and sets the bits one after the other: vector
 /// code that does that is no faster.
 #[inline(always)]
-pub(crate) fn set_usual<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
-    let known = test_usual::<SLICED>(avx2, words, m, h1);
-    flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
+pub(crate) fn set_usual(avx2: Avx2, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
+    let known = test_usual::<false>(avx2, words, m, h1);
+    flat::put::<USUAL, false, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
 }
 
 /// Whether the k bits of a key are all one; false when the words do not have the bits. Where these are beyond the caches, or more
@@ -242,6 +238,18 @@ mod vector {
     #[inline(never)]
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn test_far<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+        // SAFETY: the caller has seen to it.
+        unsafe { has_all_far::<K, SLICED>(words, m, h1) }
+    }
+
+    /// As [`has_all`], but it looks at the first four bits before it reads the others.
+    ///
+    /// # Safety
+    ///
+    /// As for [`has_all`].
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn has_all_far<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         let (places, bit) = places::<K, 0>(positions::<0, SLICED>(m, h1));
         let at = words.as_ptr().cast();
         // SAFETY: as in `has`; where K is less than four, so many are read.
@@ -275,11 +283,30 @@ mod vector {
     }
 
     /// As [`super::test_usual`].
+    ///
+    /// # Safety
+    ///
+    /// The machine has AVX2.
+    #[inline(always)]
+    pub(super) unsafe fn test_usual<const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+        // SAFETY: `holds` has shown that the words have the bits, and the caller vouches for AVX2.
+        holds::<false>(words, m, USUAL) && unsafe { usual::<FAR>(words, m, h1) }
+    }
+
+    #[cfg(not(target_feature = "avx2"))]
+    use crate::simd::embedded::lanes_test as usual;
+
+    /// Whether the [`USUAL`] bits of a key are all one.
+    ///
+    /// # Safety
+    ///
+    /// As for [`has_all`].
+    #[cfg(target_feature = "avx2")]
     #[inline]
     #[target_feature(enable = "avx2")]
-    pub(super) fn test_usual<const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
-        // SAFETY: `holds` has shown that the words have the bits.
-        holds::<SLICED>(words, m, USUAL) && unsafe { has::<USUAL, 0, SLICED>(words, m, h1) }
+    unsafe fn usual<const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+        // SAFETY: the caller has seen to it.
+        unsafe { if FAR { has_all_far::<USUAL, false>(words, m, h1) } else { has_all::<USUAL, false>(words, m, h1) } }
     }
 
     /// Answers for keys, one after the other.
@@ -418,8 +445,10 @@ mod tests {
                         test_batch::<BATCH, SLICED>(avx2, &words, m, k, &keys, &mut answers, sift);
                         assert_eq!(answers, expected, "m {m}, k {k}, sift {sift}");
                     }
-                    if k == USUAL {
-                        assert!(keys.iter().map(|h1| test_usual::<SLICED>(avx2, &words, m, *h1)).eq(expected));
+                    if k == USUAL && !SLICED {
+                        let near = keys.iter().map(|h1| test_usual::<false>(avx2, &words, m, *h1));
+                        let far = keys.iter().map(|h1| test_usual::<true>(avx2, &words, m, *h1));
+                        assert!(near.eq(expected.iter().copied()) && far.eq(expected), "m {m}");
                     }
                     let (half, other) = keys.split_at(round / 2);
                     let mut fresh = 0;
@@ -428,7 +457,7 @@ mod tests {
                     }
                     let mut found = set_batch::<SLICED>(avx2, &mut words, m, k, half);
                     for &h1 in other {
-                        let usual = if k == USUAL { set_usual::<SLICED>(avx2, &mut words, m, h1) } else { None };
+                        let usual = if k == USUAL && !SLICED { set_usual(avx2, &mut words, m, h1) } else { None };
                         found +=
                             u64::from(usual.unwrap_or_else(|| set_batch::<SLICED>(avx2, &mut words, m, k, &[h1]) == 1));
                     }
@@ -442,11 +471,11 @@ mod tests {
     fn words_that_are_too_few_hold_nothing() {
         let Some(avx2) = Avx2::detected() else { return };
         let (mut words, mut answers) = ([u64::MAX], [true; 3]);
-        assert!(!test::<false>(avx2, &words, 65, 3, 7) && !test_usual::<false>(avx2, &words, 65, 7));
-        assert!(!test::<true>(avx2, &words, 22, 3, 7) && !test_usual::<true>(avx2, &words, 10, 7));
+        assert!(!test::<false>(avx2, &words, 65, 3, 7) && !test_usual::<true>(avx2, &words, 65, 7));
+        assert!(!test::<true>(avx2, &words, 22, 3, 7) && !test_usual::<false>(avx2, &words, 65, 7));
         test_batch::<4, false>(avx2, &words, 65, 3, &[7; 3], &mut answers, true);
         assert_eq!(answers, [false; 3]);
-        assert_eq!(set_usual::<false>(avx2, &mut words, 65, 7), None);
+        assert_eq!(set_usual(avx2, &mut words, 65, 7), None);
         assert_eq!(set_batch::<true>(avx2, &mut words, 0, 3, &[7]), 0);
         assert_eq!(words, [u64::MAX]);
     }
