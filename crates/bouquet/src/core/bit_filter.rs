@@ -519,7 +519,8 @@ impl<L: Layout> BitFilter<L> {
     #[inline(never)]
     fn contains_unusual<K: Key + ?Sized>(&self, key: &K) -> bool {
         if self.layout.needs_key() {
-            return key.with_bytes(|key| self.layout.all_of_key(&self.hashing, key, |position| self.bits.get(position)));
+            return key
+                .with_bytes(|key| self.layout.all_of_key(&self.hashing, key, |position| self.bits.get(position)));
         }
         self.layout.test(self.bits.words(), key.digest(&self.hashing))
     }

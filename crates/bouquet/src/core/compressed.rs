@@ -200,7 +200,7 @@ impl Layout for Sparse {
             // A frame of this size would be written and never read: a short message must not claim endless memory.
             return Err(Error::TooLarge { what: "a coded filter".into(), bytes: u128::from(size.bits / 8) });
         }
-        let scheme = standard::scheme(config, Some(size.bits))?;
+        let scheme = standard::scheme::<false>(config, size.bits)?;
         Ok(Sparse(Flat::new(size.bits, size.hashes, scheme)?))
     }
 

@@ -47,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
 use crate::key::{Key, NEAR_BITS};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::flat;
+use crate::simd::lanes;
 use crate::store::BitStore;
 use crate::theory::{self, MAX_BITS, Size};
 
@@ -83,7 +83,7 @@ pub struct Slices {
     hashes: u32,
     scheme: Scheme,
     code: Code,
-    usual: Usual<()>,
+    usual: Usual,
 }
 
 /// How keys become positions: the families whose positions follow from a digest.
@@ -131,7 +131,7 @@ impl Slices {
     fn of_slices(slice_bits: u64, hashes: u32, scheme: Scheme) -> Self {
         let bits = slice_bits.saturating_mul(hashes.into());
         let code = Code::of::<true>(scheme, bits, hashes);
-        Slices { slice_bits, hashes, scheme, code, usual: Usual::of((code == Code::Wide).then_some(()), bits, hashes) }
+        Slices { slice_bits, hashes, scheme, code, usual: Usual::of(code, bits, hashes) }
     }
 
     /// The bits of a slice.
@@ -212,7 +212,8 @@ impl Layout for Slices {
 
     fn plan(config: &Config) -> Result<Self> {
         let size = size(config)?;
-        Slices::new(size.bits, size.hashes, scheme(config, None)?)
+        let slice_bits = theory::partitioned::slice_bits(size.bits, size.hashes);
+        Slices::new(size.bits, size.hashes, scheme::<true>(config, slice_bits)?)
     }
 
     fn settings(&self, config: Config) -> Config {
@@ -244,8 +245,8 @@ impl Layout for Slices {
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
         match self.usual {
-            Usual::Near(()) => flat::test_usual::<true, false>(words, self.slice_bits, digest),
-            Usual::Far(()) => flat::test_usual::<true, true>(words, self.slice_bits, digest),
+            Usual::Near(avx2) => lanes::test_usual::<true, false>(avx2, words, self.slice_bits, digest.h1),
+            Usual::Far(avx2) => lanes::test_usual::<true, true>(avx2, words, self.slice_bits, digest.h1),
             Usual::Not => test_unusual::<true, _>(*self, self.slice_bits, self.code, words, digest),
         }
     }
@@ -258,7 +259,7 @@ impl Layout for Slices {
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         match self.usual {
-            Usual::Near(()) | Usual::Far(()) => flat::set_usual::<true>(words, self.slice_bits, digest),
+            Usual::Near(avx2) | Usual::Far(avx2) => lanes::set_usual::<true>(avx2, words, self.slice_bits, digest.h1),
             Usual::Not => None,
         }
     }

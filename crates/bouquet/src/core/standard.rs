@@ -74,7 +74,7 @@ pub struct Flat {
     hashes: u32,
     scheme: Scheme,
     code: Code,
-    usual: Usual<Avx2>,
+    usual: Usual,
 }
 
 /// The code of its own that a scheme has.
@@ -105,22 +105,22 @@ impl Code {
     }
 }
 
-/// Whether a key has as many positions as in most filters, and the scheme code `C` of its own that single calls have inlined.
+/// Whether a key has as many positions as in most filters, and there is vector code for them, which single calls have inlined.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Usual<C> {
+pub(crate) enum Usual {
     /// It does, and the bits are in some cache.
-    Near(C),
+    Near(Avx2),
     /// It does, and they are beyond.
-    Far(C),
+    Far(Avx2),
     /// It does not.
     Not,
 }
 
-impl<C> Usual<C> {
-    pub(crate) fn of(code: Option<C>, bits: u64, hashes: u32) -> Self {
+impl Usual {
+    pub(crate) fn of(code: Code, bits: u64, hashes: u32) -> Self {
         match code {
-            Some(code) if hashes == lanes::USUAL && bits <= NEAR_BITS => Usual::Near(code),
-            Some(code) if hashes == lanes::USUAL => Usual::Far(code),
+            Code::Lanes(avx2) if hashes == lanes::USUAL && bits <= NEAR_BITS => Usual::Near(avx2),
+            Code::Lanes(avx2) if hashes == lanes::USUAL => Usual::Far(avx2),
             _ => Usual::Not,
         }
     }
@@ -144,8 +144,7 @@ impl Flat {
     pub fn new(bits: u64, hashes: u32, scheme: Scheme) -> Result<Self> {
         scheme.check(bits, hashes)?;
         let code = Code::of::<false>(scheme, bits, hashes);
-        let inlined = if let Code::Lanes(avx2) = code { Some(avx2) } else { None };
-        Ok(Flat { bits, hashes, scheme, code, usual: Usual::of(inlined, bits, hashes) })
+        Ok(Flat { bits, hashes, scheme, code, usual: Usual::of(code, bits, hashes) })
     }
 
     /// How keys become positions.
@@ -186,18 +185,18 @@ pub(crate) const FAMILY: Parameter = Parameter {
 /// How hash words become positions; see [`Reduction`].
 pub(crate) const REDUCTION: Parameter = Parameter {
     name: "reduction",
-    help: "how a hash word becomes a position; automatic: fastrange32 up to 2^27 bits with enhanced-double, not in slices, else fastrange",
+    help: "how a hash word becomes a position; automatic: with the default family fastrange32 up to 2^27 bits, in slices from 2^10 on, else fastrange",
     of: ParameterType::Choice { options: &["automatic", "fastrange", "modulo", "mask", "fastrange32"] },
 };
 
-/// The scheme that the settings `family` and `reduction` name, for a filter of `bits` bits that are not in slices, or none.
-pub(crate) fn scheme(config: &Config, bits: Option<u64>) -> Result<Scheme> {
+/// The scheme that the settings `family` and `reduction` name, for a filter of `bits` bits, or slices of so many.
+pub(crate) fn scheme<const SLICED: bool>(config: &Config, bits: u64) -> Result<Scheme> {
+    let own = if SLICED { Scheme::SLICES } else { Scheme::default() };
+    let narrow = if SLICED { Scheme::NARROW_SLICES } else { 1 }..=Scheme::NARROW_BITS;
     let unknown = |name| Error::parameter(name, "a known word", config.choice(name));
     let family = Family::from_name(config.choice("family")).ok_or_else(|| unknown("family"))?;
     let reduction = match config.choice("reduction") {
-        "automatic" if family == Family::default() && bits.is_some_and(|bits| bits <= Scheme::NARROW_BITS) => {
-            Reduction::Fastrange32
-        }
+        "automatic" if family == own.family && narrow.contains(&bits) => Reduction::Fastrange32,
         "automatic" => Reduction::Fastrange,
         name => Reduction::from_name(name).ok_or_else(|| unknown("reduction"))?,
     };
@@ -232,7 +231,7 @@ impl Layout for Flat {
 
     fn plan(config: &Config) -> Result<Self> {
         let size = common::size(config, "bits")?;
-        Flat::new(size.bits, size.hashes, scheme(config, Some(size.bits))?)
+        Flat::new(size.bits, size.hashes, scheme::<false>(config, size.bits)?)
     }
 
     fn settings(&self, config: Config) -> Config {
@@ -267,8 +266,8 @@ impl Layout for Flat {
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
         match self.usual {
-            Usual::Near(avx2) => lanes::test_usual::<false>(avx2, words, self.bits, digest.h1),
-            Usual::Far(avx2) => lanes::test_usual::<true>(avx2, words, self.bits, digest.h1),
+            Usual::Near(avx2) => lanes::test_usual::<false, false>(avx2, words, self.bits, digest.h1),
+            Usual::Far(avx2) => lanes::test_usual::<false, true>(avx2, words, self.bits, digest.h1),
             Usual::Not => test_unusual::<false, _>(*self, self.bits, self.code, words, digest),
         }
     }
@@ -290,7 +289,7 @@ impl Layout for Flat {
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         match self.usual {
-            Usual::Near(avx2) | Usual::Far(avx2) => lanes::set_usual(avx2, words, self.bits, digest.h1),
+            Usual::Near(avx2) | Usual::Far(avx2) => lanes::set_usual::<false>(avx2, words, self.bits, digest.h1),
             Usual::Not => None,
         }
     }
@@ -348,7 +347,7 @@ pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
             lanes::test::<SLICED>(avx2, words, span, layout.hashes(), digest.h1)
         }
         Code::Lanes(_) | Code::Narrow => flat::test::<SLICED, true>(words, span, layout.hashes(), digest),
-        Code::Wide if layout.hashes() == lanes::USUAL => flat::test_usual::<SLICED, true>(words, span, digest),
+        Code::Wide if layout.hashes() == lanes::USUAL => flat::test_usual::<SLICED>(words, span, digest),
         Code::Wide => flat::test::<SLICED, false>(words, span, layout.hashes(), digest),
         Code::Any => test_each(&layout, words, digest),
     }

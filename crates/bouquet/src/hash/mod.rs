@@ -24,10 +24,10 @@
 //! # Which reduction
 //!
 //! [`Fastrange`](Reduction::Fastrange) never divides, and [`Fastrange32`](Reduction::Fastrange32) is the same with words that
-//! vector instructions can compute, what `standard` filters have unless they are too large for it. In small slices, with triple
-//! hashing, its rates are some 2 % too high (the lab's `survey000-eq12`), so that `partitioned` filters have the other. [`Modulo`](Reduction::Modulo) suits filters that
-//! are folded to any divisor of m; [`Mask`](Reduction::Mask) is the same for powers of two. [`Family::halving`] tells
-//! which bits fall together when a filter is halved.
+//! vector instructions can compute, what `standard` and `partitioned` filters have unless they are too large for it, or have slices
+//! of less than 1,024 bits. [`Modulo`](Reduction::Modulo) suits filters that are folded to any divisor of m;
+//! [`Mask`](Reduction::Mask) is the same for powers of two. [`Family::halving`] tells which bits fall together when a filter
+//! is halved.
 //!
 //! # What they cost
 //!

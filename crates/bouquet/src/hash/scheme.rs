@@ -40,6 +40,10 @@ impl Scheme {
     /// shares of the positions raise a rate of 1 % by a thousandth of itself. Such a filter is as large as 14 million keys need.
     pub(crate) const NARROW_BITS: u64 = 1 << 27;
 
+    /// So do slices of that length, and at least this. In slices of some ten bits triple hashing has rates too high by 1 %, whichever
+    /// words it has; there they are as they have always been.
+    pub(crate) const NARROW_SLICES: u64 = 1 << 10;
+
     /// Refuses what the scheme cannot do: no positions, more than the family gives, a reduction that it is not
     /// defined for, a mask for an m that is no power of two, a family that this build lacks.
     ///

@@ -14,6 +14,7 @@ use std::arch::x86_64::{__m128i, _mm_cvtsi64_si128};
 use super::lanes::{CURVES, USUAL};
 use super::line::Line;
 use super::split_block::{Block, SALT};
+use crate::hash::{Digest, Ring};
 
 /// What the code below reads, eight numbers for eight lanes each.
 #[repr(C, align(32))]
@@ -84,39 +85,56 @@ pub(super) unsafe fn split_test(block: &Block, x: u32) -> bool {
     found != 0
 }
 
-/// The numbers of the positions and what is added to each; the place in 32 bits; a one in every lane that has a position.
-const LANES: &Eights<4> = {
+/// The numbers of the positions; what is added to each, or in slices is to be multiplied; the place in 32 bits; a one in every lane
+/// that has a position.
+const fn lanes(sliced: bool) -> Eights<4> {
     let (mut numbers, mut curves, mut ones, mut i) = ([0; 8], [0; 8], [0; 8], 0);
     while i < 8 {
         numbers[i] = i as u32;
-        curves[i] = CURVES[0][i];
+        curves[i] = CURVES[sliced as usize][i];
         ones[i] = ((i as u32) < USUAL) as u32;
         i += 1;
     }
-    &Eights([numbers, curves, [31; 8], ones])
-};
+    Eights([numbers, curves, [31; 8], ones])
+}
 
-/// Of the positions of a key, the places in 32 bits to `a`, the numbers of the words to `one`, `three` and `five` in pairs and the
-/// last to `seven`, and the first four words to `b`.
-macro_rules! first_four_of_seven {
+const ANYWHERE: &Eights<4> = &lanes(false);
+const SLICES: &Eights<4> = &lanes(true);
+
+/// The positions of a key before what is particular to a scheme is added, to `a`: the second word of the hash times the numbers, and
+/// the first.
+macro_rules! line_of_seven {
     () => {
         concat!(
-            // The second word of the hash, times the numbers; the first; what is to be added.
             "vmovq {a}, {h1}\n",
             "vpbroadcastd {b:y}, {a}\n",
             "vpsrlq {a}, {a}, 32\n",
             "vpmulld {b:y}, {b:y}, ymmword ptr [{eights}]\n",
             "vpbroadcastd {a:y}, {a}\n",
-            "vpaddd {a:y}, {a:y}, ymmword ptr [{eights} + 32]\n",
             "vpaddd {a:y}, {a:y}, {b:y}\n",
-            // The positions: the high halves of the products with m.
+        )
+    };
+}
+
+/// The high halves of `a` times m, to `a`; m stays in `b`.
+macro_rules! positions_of_seven {
+    () => {
+        concat!(
             "vpbroadcastd {b:y}, {m}\n",
             "vpmuludq {c:y}, {a:y}, {b:y}\n",
             "vpsrlq {a:y}, {a:y}, 32\n",
             "vpmuludq {a:y}, {a:y}, {b:y}\n",
             "vpsrlq {c:y}, {c:y}, 32\n",
             "vpblendd {a:y}, {c:y}, {a:y}, 0xAA\n",
-            // The numbers of their 32 bits, taken out in pairs, and the places in them.
+        )
+    };
+}
+
+/// Of the positions in `a`, the places in 32 bits to `a`, the first four words to `b`, and the numbers of the others to `next`, `five`
+/// and `seven`; they are taken out of the register in pairs.
+macro_rules! first_four_of_seven {
+    () => {
+        concat!(
             "vpsrld {c:y}, {a:y}, 5\n",
             "vmovq {one}, {c}\n",
             "vpextrq {three}, {c}, 1\n",
@@ -138,7 +156,7 @@ macro_rules! first_four_of_seven {
     };
 }
 
-/// The other three words to `c`.
+/// The other words to `c`.
 macro_rules! last_three_of_seven {
     () => {
         concat!(
@@ -149,27 +167,60 @@ macro_rules! last_three_of_seven {
     };
 }
 
-/// Whether the [`USUAL`] bits of a key, anywhere among m, are all one; when they are `far`, the first four are looked at before the
-/// others are read.
+/// The carry flag: whether the bits of all seven are one. Shifted to the right by its place, every lane has a one at the end.
+macro_rules! test_of_seven {
+    () => {
+        concat!(
+            last_three_of_seven!(),
+            "vinserti128 {b:y}, {b:y}, {c}, 1\n",
+            "vpsrlvd {b:y}, {b:y}, {a:y}\n",
+            "vptest {b:y}, ymmword ptr [{eights} + 96]\n",
+        )
+    };
+}
+
+/// The same, but the others are read only if the first four are all one.
+macro_rules! far_test_of_seven {
+    () => {
+        concat!(
+            "vpsrlvd {b}, {b}, {a}\n",
+            "vptest {b}, xmmword ptr [{eights} + 96]\n",
+            "jnc 2f\n",
+            "vextracti128 {a}, {a:y}, 1\n",
+            last_three_of_seven!(),
+            "vpsrlvd {c}, {c}, {a}\n",
+            "vptest {c}, xmmword ptr [{eights} + 112]\n",
+            "2:\n",
+        )
+    };
+}
+
+/// Whether the [`USUAL`] bits of a key, anywhere among m or in slices of m, are all one; when they are `FAR`, the first four are looked
+/// at before the others are read.
 ///
 /// # Safety
 ///
-/// The machine has AVX2, and the words have m bits, at least one.
+/// The machine has AVX2, and the words have m bits, at least one, or [`USUAL`] slices of them.
 #[inline(always)]
-pub(super) unsafe fn lanes_test<const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
     const { assert!(USUAL == 7) };
     let found: u8;
     macro_rules! seven {
-        ($($then:expr),*) => {
+        ($curve:expr, $start:expr, $test:expr, $eights:expr $(, $third:ident)?) => {
             asm!(
+                line_of_seven!(),
+                $curve,
+                positions_of_seven!(),
+                $start,
                 first_four_of_seven!(),
-                $($then,)*
+                $test,
                 "setc {found}",
                 "vzeroupper",
                 h1 = in(reg) h1,
                 m = in(xmm_reg) _mm_cvtsi64_si128(m as i64),
                 words = in(reg) words.as_ptr(),
-                eights = in(reg) LANES,
+                eights = in(reg) $eights,
+                $($third = in(xmm_reg) _mm_cvtsi64_si128((Ring::<true>::third(Digest { h1, h2: 0 }) >> 32) as i64),)?
                 a = out(xmm_reg) _,
                 b = out(xmm_reg) _,
                 c = out(xmm_reg) _,
@@ -183,28 +234,32 @@ pub(super) unsafe fn lanes_test<const FAR: bool>(words: &[u64], m: u64, h1: u64)
             )
         };
     }
+    macro_rules! anywhere {
+        ($test:expr) => {
+            seven!("vpaddd {a:y}, {a:y}, ymmword ptr [{eights} + 32]", "", $test, ANYWHERE)
+        };
+    }
+    // A slice is m further than the one before.
+    macro_rules! in_slices {
+        ($test:expr) => {
+            seven!(
+                "vpbroadcastd {b:y}, {third}\nvpmulld {b:y}, {b:y}, ymmword ptr [{eights} + 32]\nvpaddd {a:y}, {a:y}, {b:y}",
+                "vpmulld {b:y}, {b:y}, ymmword ptr [{eights}]\nvpaddd {a:y}, {a:y}, {b:y}",
+                $test,
+                SLICES,
+                third
+            )
+        };
+    }
     // SAFETY: the machine has the instructions, as the caller promises; they read the constants and up to seven times 32 bits, whose
-    // numbers are those of positions below m, which the words have; where 32 bits do not tell a position, there are at least 2^32
-    // bits, and words for any number. Shifted to the right by its place, every lane has to have a one at the end.
+    // numbers are those of positions below m, or in their slices, which the words have; where 32 bits do not tell a position, there
+    // are at least 2^32 bits, and words for any number.
     unsafe {
-        if FAR {
-            seven!(
-                "vpsrlvd {b}, {b}, {a}",
-                "vptest {b}, xmmword ptr [{eights} + 96]",
-                "jnc 2f",
-                "vextracti128 {a}, {a:y}, 1",
-                last_three_of_seven!(),
-                "vpsrlvd {c}, {c}, {a}",
-                "vptest {c}, xmmword ptr [{eights} + 112]",
-                "2:"
-            );
-        } else {
-            seven!(
-                last_three_of_seven!(),
-                "vinserti128 {b:y}, {b:y}, {c}, 1",
-                "vpsrlvd {b:y}, {b:y}, {a:y}",
-                "vptest {b:y}, ymmword ptr [{eights} + 96]"
-            );
+        match (SLICED, FAR) {
+            (false, false) => anywhere!(test_of_seven!()),
+            (false, true) => anywhere!(far_test_of_seven!()),
+            (true, false) => in_slices!(test_of_seven!()),
+            (true, true) => in_slices!(far_test_of_seven!()),
         }
     }
     found != 0

@@ -123,31 +123,12 @@ pub(super) fn holds<const SLICED: bool>(words: &[u64], m: u64, k: u32) -> bool {
     bits.wrapping_sub(1) / 64 < words.len() as u64
 }
 
-/// Whether the [`USUAL`] bits of a digest, from words of 64 bits, are all one; false when the words do not have the bits. Inlined: the
-/// less there is to do per key, the more keys the processor waits for at a time. When they are beyond the caches (`FAR`), some are
-/// looked at before the others are read.
+/// Whether the [`USUAL`] bits of a digest, from words of 64 bits, are all one; false when the words do not have the bits.
 #[inline(always)]
-pub(crate) fn test_usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, digest: Digest) -> bool {
+pub(crate) fn test_usual<const SLICED: bool>(words: &[u64], m: u64, digest: Digest) -> bool {
     let mut walk = Walk::<SLICED, false>::new(digest);
-    if !holds::<SLICED>(words, m, USUAL) {
-        return false;
-    }
     // SAFETY: `holds` has shown that the words have the bits.
-    unsafe {
-        if FAR {
-            walk.all::<HEAD>(words, m) && walk.all::<{ USUAL - HEAD }>(words, m)
-        } else {
-            walk.all::<USUAL>(words, m)
-        }
-    }
-}
-
-/// Sets the [`USUAL`] bits of a digest, from words of 64 bits, and says whether one was new; nothing is done when the words do not
-/// have the bits.
-#[inline(always)]
-pub(crate) fn set_usual<const SLICED: bool>(words: &mut [u64], m: u64, digest: Digest) -> Option<bool> {
-    let known = test_usual::<SLICED, false>(words, m, digest);
-    put::<USUAL, SLICED, false>(words, m, digest).then_some(!known)
+    holds::<SLICED>(words, m, USUAL) && unsafe { walk.all::<HEAD>(words, m) && walk.all::<{ USUAL - HEAD }>(words, m) }
 }
 
 /// Whether the k bits of a digest are all one; false when the words do not have the bits.
@@ -497,17 +478,12 @@ mod tests {
                     assert_eq!(test::<SLICED, NARROW>(&words, m, k, digest), expected);
                     assert!(SLICED || test_loaded::<NARROW>(m, k, digest, |index| words[index]) == expected);
                     let usual = k == USUAL && !NARROW;
-                    assert!(!usual || test_usual::<SLICED, false>(&words, m, digest) == expected);
-                    assert!(!usual || test_usual::<SLICED, true>(&words, m, digest) == expected);
+                    assert!(!usual || test_usual::<SLICED>(&words, m, digest) == expected);
                     let mut answer = [!expected];
                     test_batch::<4, SLICED, NARROW>(&words, m, k, &[digest], &mut answer, random.below(2) == 0);
                     assert_eq!(answer, [expected]);
                     if random.below(3) == 0 {
-                        if usual && random.below(2) == 0 {
-                            assert_eq!(set_usual::<SLICED>(&mut words, m, digest), Some(!expected));
-                        } else {
-                            assert_eq!(set::<SLICED, NARROW>(&mut words, m, k, digest), !expected);
-                        }
+                        assert_eq!(set::<SLICED, NARROW>(&mut words, m, k, digest), !expected);
                         positions.iter().for_each(|p| model[(p / 64) as usize] |= 1 << (p % 64));
                         assert_eq!(words, model);
                     }

@@ -34,21 +34,20 @@ pub(super) const CURVES: [[u32; MOST as usize]; 2] = {
     curves
 };
 
-/// Whether the [`USUAL`] bits of a key are all one; false when the words do not have the bits. Inlined, but for slices only where the
-/// build's own target features allow it. When they are beyond the caches (`FAR`), the first four are looked at before the others are
+/// Whether the [`USUAL`] bits of a key are all one; false when the words do not have the bits. Always inlined. When they are beyond the caches (`FAR`), the first four are looked at before the others are
 /// read.
 #[inline(always)]
-pub(crate) fn test_usual<const FAR: bool>(avx2: Avx2, words: &[u64], m: u64, h1: u64) -> bool {
-    vouched!(avx2, vector::test_usual::<FAR>(words, m, h1))
+pub(crate) fn test_usual<const SLICED: bool, const FAR: bool>(avx2: Avx2, words: &[u64], m: u64, h1: u64) -> bool {
+    vouched!(avx2, vector::test_usual::<SLICED, FAR>(words, m, h1))
 }
 
 /// Sets the [`USUAL`] bits of a key and says whether one was new; nothing is done when the words do not have the bits. It looks by
 /// vector code, which the compiler leaves out if nobody asks whether a bit was new, and sets the bits one after the other: vector
 /// code that does that is no faster.
 #[inline(always)]
-pub(crate) fn set_usual(avx2: Avx2, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
-    let known = test_usual::<false>(avx2, words, m, h1);
-    flat::put::<USUAL, false, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
+pub(crate) fn set_usual<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
+    let known = test_usual::<SLICED, false>(avx2, words, m, h1);
+    flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
 }
 
 /// Whether the k bits of a key are all one; false when the words do not have the bits. Where these are beyond the caches, or more
@@ -288,9 +287,9 @@ mod vector {
     ///
     /// The machine has AVX2.
     #[inline(always)]
-    pub(super) unsafe fn test_usual<const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    pub(super) unsafe fn test_usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: `holds` has shown that the words have the bits, and the caller vouches for AVX2.
-        holds::<false>(words, m, USUAL) && unsafe { usual::<FAR>(words, m, h1) }
+        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, FAR>(words, m, h1) }
     }
 
     #[cfg(not(target_feature = "avx2"))]
@@ -304,9 +303,9 @@ mod vector {
     #[cfg(target_feature = "avx2")]
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn usual<const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { if FAR { has_all_far::<USUAL, false>(words, m, h1) } else { has_all::<USUAL, false>(words, m, h1) } }
+        unsafe { if FAR { has_all_far::<USUAL, SLICED>(words, m, h1) } else { has_all::<USUAL, SLICED>(words, m, h1) } }
     }
 
     /// Answers for keys, one after the other.
@@ -445,9 +444,9 @@ mod tests {
                         test_batch::<BATCH, SLICED>(avx2, &words, m, k, &keys, &mut answers, sift);
                         assert_eq!(answers, expected, "m {m}, k {k}, sift {sift}");
                     }
-                    if k == USUAL && !SLICED {
-                        let near = keys.iter().map(|h1| test_usual::<false>(avx2, &words, m, *h1));
-                        let far = keys.iter().map(|h1| test_usual::<true>(avx2, &words, m, *h1));
+                    if k == USUAL {
+                        let near = keys.iter().map(|h1| test_usual::<SLICED, false>(avx2, &words, m, *h1));
+                        let far = keys.iter().map(|h1| test_usual::<SLICED, true>(avx2, &words, m, *h1));
                         assert!(near.eq(expected.iter().copied()) && far.eq(expected), "m {m}");
                     }
                     let (half, other) = keys.split_at(round / 2);
@@ -457,7 +456,7 @@ mod tests {
                     }
                     let mut found = set_batch::<SLICED>(avx2, &mut words, m, k, half);
                     for &h1 in other {
-                        let usual = if k == USUAL && !SLICED { set_usual(avx2, &mut words, m, h1) } else { None };
+                        let usual = if k == USUAL { set_usual::<SLICED>(avx2, &mut words, m, h1) } else { None };
                         found +=
                             u64::from(usual.unwrap_or_else(|| set_batch::<SLICED>(avx2, &mut words, m, k, &[h1]) == 1));
                     }
@@ -471,11 +470,11 @@ mod tests {
     fn words_that_are_too_few_hold_nothing() {
         let Some(avx2) = Avx2::detected() else { return };
         let (mut words, mut answers) = ([u64::MAX], [true; 3]);
-        assert!(!test::<false>(avx2, &words, 65, 3, 7) && !test_usual::<true>(avx2, &words, 65, 7));
-        assert!(!test::<true>(avx2, &words, 22, 3, 7) && !test_usual::<false>(avx2, &words, 65, 7));
+        assert!(!test::<false>(avx2, &words, 65, 3, 7) && !test_usual::<false, true>(avx2, &words, 65, 7));
+        assert!(!test::<true>(avx2, &words, 22, 3, 7) && !test_usual::<true, false>(avx2, &words, 10, 7));
         test_batch::<4, false>(avx2, &words, 65, 3, &[7; 3], &mut answers, true);
         assert_eq!(answers, [false; 3]);
-        assert_eq!(set_usual(avx2, &mut words, 65, 7), None);
+        assert_eq!(set_usual::<false>(avx2, &mut words, 65, 7), None);
         assert_eq!(set_batch::<true>(avx2, &mut words, 0, 3, &[7]), 0);
         assert_eq!(words, [u64::MAX]);
     }
