@@ -333,8 +333,8 @@ impl Layout for Flat {
 const FEW: u32 = 4;
 
 /// Tests a key by itself where the number of positions or the scheme is not the usual one; `code` is for `span` bits, or slices of
-/// them. By value, so that a loop over keys may keep the filter in registers: no call knows where it lies.
-#[inline(never)]
+/// them.
+#[inline]
 pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
     layout: L,
     span: u64,
@@ -353,7 +353,7 @@ pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
     }
 }
 
-/// As [`test_unusual`].
+/// Sets the bits of a key where [`test_unusual`] tests them.
 #[inline(never)]
 pub(crate) fn set_unusual<const SLICED: bool, L: Layout + Copy>(
     layout: L,
