@@ -108,10 +108,16 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         if words.is_empty() { None } else { Some(self.set(words, digest)) }
     }
 
-    /// Whether [`set_usually`](Self::set_usually) will answer where there are words, and [`test`](Self::test) is inlined.
+    /// Whether [`test`](Self::test) is inlined.
     #[inline(always)]
     fn is_usual(&self) -> bool {
         !self.needs_key()
+    }
+
+    /// Whether [`set_usually`](Self::set_usually) will answer where there are words.
+    #[inline(always)]
+    fn is_set_inline(&self) -> bool {
+        self.is_usual()
     }
 
     /// Asks the memory for the words of a digest. `W` is a word of 64 bits, plain or shared between threads.
@@ -479,7 +485,7 @@ impl<L: Layout> BitFilter<L> {
     // Always inlined, as `contains` is: what is unusual lies elsewhere, and a loop over keys keeps the filter in registers.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        if self.layout.is_usual()
+        if self.layout.is_set_inline()
             && self.hashing.is_usual()
             && let Some(fresh) = self.layout.set_usually(self.bits.words_in_place(), key.digest(&self.hashing))
         {

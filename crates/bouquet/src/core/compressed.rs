@@ -237,6 +237,11 @@ impl Layout for Sparse {
     }
 
     #[inline(always)]
+    fn is_set_inline(&self) -> bool {
+        self.0.is_set_inline()
+    }
+
+    #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         self.0.set_usually(words, digest)
     }

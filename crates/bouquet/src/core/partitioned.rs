@@ -47,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
 use crate::key::{Key, NEAR_BITS};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::lanes;
+use crate::simd::{flat, lanes};
 use crate::store::BitStore;
 use crate::theory::{self, MAX_BITS, Size};
 
@@ -257,9 +257,15 @@ impl Layout for Slices {
     }
 
     #[inline(always)]
+    fn is_set_inline(&self) -> bool {
+        matches!(self.code, Code::Lanes(_) | Code::Narrow)
+    }
+
+    #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         match self.usual {
             Usual::Near(avx2) | Usual::Far(avx2) => lanes::set_usual::<true>(avx2, words, self.slice_bits, digest.h1),
+            Usual::Not if self.is_set_inline() => flat::set_loop::<true>(words, self.slice_bits, self.hashes, digest),
             Usual::Not => None,
         }
     }

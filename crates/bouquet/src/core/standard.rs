@@ -287,9 +287,15 @@ impl Layout for Flat {
     }
 
     #[inline(always)]
+    fn is_set_inline(&self) -> bool {
+        matches!(self.code, Code::Lanes(_) | Code::Narrow)
+    }
+
+    #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         match self.usual {
             Usual::Near(avx2) | Usual::Far(avx2) => lanes::set_usual::<false>(avx2, words, self.bits, digest.h1),
+            Usual::Not if self.is_set_inline() => flat::set_loop::<false>(words, self.bits, self.hashes, digest),
             Usual::Not => None,
         }
     }
@@ -354,7 +360,7 @@ pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
 }
 
 /// Sets the bits of a key where [`test_unusual`] tests them.
-#[inline(never)]
+#[inline]
 pub(crate) fn set_unusual<const SLICED: bool, L: Layout + Copy>(
     layout: L,
     span: u64,
@@ -363,7 +369,8 @@ pub(crate) fn set_unusual<const SLICED: bool, L: Layout + Copy>(
     digest: Digest,
 ) -> bool {
     match code {
-        Code::Lanes(_) | Code::Narrow => flat::set::<SLICED, true>(words, span, layout.hashes(), digest),
+        Code::Lanes(avx2) => lanes::set_batch::<SLICED>(avx2, words, span, layout.hashes(), &[digest.h1]) == 1,
+        Code::Narrow => flat::set::<SLICED, true>(words, span, layout.hashes(), digest),
         Code::Wide => flat::set::<SLICED, false>(words, span, layout.hashes(), digest),
         Code::Any => set_each(&layout, words, digest),
     }

@@ -52,6 +52,7 @@ pub(crate) fn set_usual<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u6
 
 /// Whether the k bits of a key are all one; false when the words do not have the bits. Where these are beyond the caches, or more
 /// than eight, the first four bits are looked at before the others.
+#[inline]
 pub(crate) fn test<const SLICED: bool>(avx2: Avx2, words: &[u64], m: u64, k: u32, h1: u64) -> bool {
     if !holds::<SLICED>(words, m, k) {
         return false;
@@ -91,6 +92,7 @@ pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
 }
 
 /// Sets the k bits of many keys and says how many had a new one; nothing is done when the words do not have the bits.
+#[inline]
 pub(crate) fn set_batch<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, k: u32, keys: &[u64]) -> u64 {
     if !holds::<SLICED>(words, m, k) {
         return 0;
