@@ -101,8 +101,8 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         set_each(self, words, digest)
     }
 
-    /// Sets all bits of a digest as [`set`](Self::set) does, for single insertions. Where there are no words or the layout is not a
-    /// [usual](Self::is_usual) one it may say nothing, and has done nothing then.
+    /// Sets all bits of a digest as [`set`](Self::set) does, for single insertions, which have it inlined. Where there are no words or
+    /// [that is not so](Self::is_set_inline) it may say nothing, and has done nothing then.
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         if words.is_empty() { None } else { Some(self.set(words, digest)) }
