@@ -2,19 +2,37 @@
 //! machines have into code for all, and to call it costs as much as what it does.
 //!
 //! Each function equals one of a neighbour that is written with intrinsics, which says what it computes and why: [`split_block`],
-//! [`lanes`] and [`line`]. All leave the upper halves of the vector registers zero, as code without AVX expects them.
+//! [`lanes`] and [`line`]. All leave the upper halves of the vector registers zero, as code without AVX expects them. But they may be
+//! inlined into code with AVX, too, a caller's function for machines that have it, which keeps values there. So each block takes all
+//! of these registers, [`assembly!`]: whatever lies in one is saved before.
 //!
 //! [`split_block`]: super::split_block
 //! [`lanes`]: super::lanes
 //! [`line`]: super::line
 
 use std::arch::asm;
-use std::arch::x86_64::{__m128i, _mm_cvtsi64_si128};
+use std::arch::x86_64::__m128i;
 
 use super::lanes::{CURVES, USUAL};
 use super::line::Line;
 use super::split_block::{Block, SALT};
 use crate::hash::{Digest, Ring};
+
+/// Assembly whose vector registers are `xmm0` to `xmm3` by number; it ends with upper halves of zeros, and nothing that the caller has
+/// in a vector register outlasts it.
+macro_rules! assembly {
+    ([$($instruction:expr),* $(,)?], $zero:tt, $one:tt, $($operand:tt)*) => {
+        asm!(
+            $($instruction,)*
+            "vzeroupper",
+            out("xmm0") $zero, out("xmm1") $one, out("xmm2") _, out("xmm3") _,
+            out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+            out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+            out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+            $($operand)*
+        )
+    };
+}
 
 /// What the code below reads, eight numbers for eight lanes each.
 #[repr(C, align(32))]
@@ -34,19 +52,20 @@ pub(super) unsafe fn split_mask(x: u32) -> (__m128i, __m128i) {
     let (low, high);
     // SAFETY: the machine has the instructions, as the caller promises; they read the constants and nothing else.
     unsafe {
-        asm!(
-            "vmovd {low}, {x:e}",
-            "vpbroadcastd {low:y}, {low}",
-            "vpmulld {low:y}, {low:y}, ymmword ptr [{eights}]",
-            "vpsrld {low:y}, {low:y}, 27",
-            "vmovdqa {high:y}, ymmword ptr [{eights} + 32]",
-            "vpsllvd {low:y}, {high:y}, {low:y}",
-            "vextracti128 {high}, {low:y}, 1",
-            "vzeroupper",
+        assembly!(
+            [
+                "vmovd xmm0, {x:e}",
+                "vpbroadcastd ymm0, xmm0",
+                "vpmulld ymm0, ymm0, ymmword ptr [{eights}]",
+                "vpsrld ymm0, ymm0, 27",
+                "vmovdqa ymm1, ymmword ptr [{eights} + 32]",
+                "vpsllvd ymm0, ymm1, ymm0",
+                "vextracti128 xmm1, ymm0, 1",
+            ],
+            low,
+            high,
             x = in(reg) x,
             eights = in(reg) SPLIT,
-            low = out(xmm_reg) low,
-            high = out(xmm_reg) high,
             options(pure, readonly, nostack, preserves_flags),
         );
     }
@@ -63,21 +82,22 @@ pub(super) unsafe fn split_test(block: &Block, x: u32) -> bool {
     let found: u8;
     // SAFETY: the machine has the instructions, as the caller promises; they read the constants and the block, and nothing else.
     unsafe {
-        asm!(
-            "vmovd {bit}, {x:e}",
-            "vpbroadcastd {bit:y}, {bit}",
-            "vpmulld {bit:y}, {bit:y}, ymmword ptr [{eights}]",
-            "vpsrld {bit:y}, {bit:y}, 27",
-            "vmovdqu {lanes:y}, ymmword ptr [{block}]",
-            "vpsrlvd {lanes:y}, {lanes:y}, {bit:y}",
-            "vptest {lanes:y}, ymmword ptr [{eights} + 32]",
-            "setc {found}",
-            "vzeroupper",
+        assembly!(
+            [
+                "vmovd xmm0, {x:e}",
+                "vpbroadcastd ymm0, xmm0",
+                "vpmulld ymm0, ymm0, ymmword ptr [{eights}]",
+                "vpsrld ymm0, ymm0, 27",
+                "vmovdqu ymm1, ymmword ptr [{block}]",
+                "vpsrlvd ymm1, ymm1, ymm0",
+                "vptest ymm1, ymmword ptr [{eights} + 32]",
+                "setc {found}",
+            ],
+            _,
+            _,
             x = in(reg) x,
             block = in(reg) block,
             eights = in(reg) SPLIT,
-            bit = out(xmm_reg) _,
-            lanes = out(xmm_reg) _,
             found = lateout(reg_byte) found,
             options(pure, readonly, nostack),
         );
@@ -101,68 +121,69 @@ const fn lanes(sliced: bool) -> Eights<4> {
 const ANYWHERE: &Eights<4> = &lanes(false);
 const SLICES: &Eights<4> = &lanes(true);
 
-/// The positions of a key before what is particular to a scheme is added, to `a`: the second word of the hash times the numbers, and
-/// the first.
+/// The positions of a key before what is particular to a scheme is added, to 0: the second word of the hash, which is in `one`, times
+/// the numbers, and the first.
 macro_rules! line_of_seven {
     () => {
         concat!(
-            "vmovq {a}, {h1}\n",
-            "vpbroadcastd {b:y}, {a}\n",
-            "vpsrlq {a}, {a}, 32\n",
-            "vpmulld {b:y}, {b:y}, ymmword ptr [{eights}]\n",
-            "vpbroadcastd {a:y}, {a}\n",
-            "vpaddd {a:y}, {a:y}, {b:y}\n",
+            "vmovq xmm0, {one}\n",
+            "vpbroadcastd ymm1, xmm0\n",
+            "vpsrlq xmm0, xmm0, 32\n",
+            "vpmulld ymm1, ymm1, ymmword ptr [{eights}]\n",
+            "vpbroadcastd ymm0, xmm0\n",
+            "vpaddd ymm0, ymm0, ymm1\n",
         )
     };
 }
 
-/// The high halves of `a` times m, to `a`; m stays in `b`.
+/// The high halves of 0 times m, which is in `three`, to 0; m stays in 1.
 macro_rules! positions_of_seven {
     () => {
         concat!(
-            "vpbroadcastd {b:y}, {m}\n",
-            "vpmuludq {c:y}, {a:y}, {b:y}\n",
-            "vpsrlq {a:y}, {a:y}, 32\n",
-            "vpmuludq {a:y}, {a:y}, {b:y}\n",
-            "vpsrlq {c:y}, {c:y}, 32\n",
-            "vpblendd {a:y}, {c:y}, {a:y}, 0xAA\n",
+            "vmovd xmm1, {three:e}\n",
+            "vpbroadcastd ymm1, xmm1\n",
+            "vpmuludq ymm2, ymm0, ymm1\n",
+            "vpsrlq ymm0, ymm0, 32\n",
+            "vpmuludq ymm0, ymm0, ymm1\n",
+            "vpsrlq ymm2, ymm2, 32\n",
+            "vpblendd ymm0, ymm2, ymm0, 0xAA\n",
         )
     };
 }
 
-/// Of the positions in `a`, the places in 32 bits to `a`, the first four words to `b`, and the numbers of the others to `next`, `five`
+/// Of the positions in 0, the places in 32 bits to 0, the first four words to 1, and the numbers of the others to `next`, `five`
 /// and `seven`; they are taken out of the register in pairs.
 macro_rules! first_four_of_seven {
     () => {
         concat!(
-            "vpsrld {c:y}, {a:y}, 5\n",
-            "vmovq {one}, {c}\n",
-            "vpextrq {three}, {c}, 1\n",
-            "vextracti128 {c}, {c:y}, 1\n",
-            "vpand {a:y}, {a:y}, ymmword ptr [{eights} + 64]\n",
+            "vpsrld ymm2, ymm0, 5\n",
+            "vmovq {one}, xmm2\n",
+            "vpextrq {three}, xmm2, 1\n",
+            "vextracti128 xmm2, ymm2, 1\n",
+            "vpand ymm0, ymm0, ymmword ptr [{eights} + 64]\n",
             "mov {next:e}, {one:e}\n",
             "shr {one}, 32\n",
-            "vmovd {b}, dword ptr [{words} + 4 * {next}]\n",
-            "vmovq {five}, {c}\n",
+            "vmovd xmm1, dword ptr [{words} + 4 * {next}]\n",
+            "vmovq {five}, xmm2\n",
             "mov {next:e}, {three:e}\n",
-            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {one}], 1\n",
+            "vpinsrd xmm1, xmm1, dword ptr [{words} + 4 * {one}], 1\n",
             "shr {three}, 32\n",
-            "vpextrd {seven:e}, {c}, 2\n",
-            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {next}], 2\n",
+            "vpextrd {seven:e}, xmm2, 2\n",
+            "vpinsrd xmm1, xmm1, dword ptr [{words} + 4 * {next}], 2\n",
             "mov {next:e}, {five:e}\n",
             "shr {five}, 32\n",
-            "vpinsrd {b}, {b}, dword ptr [{words} + 4 * {three}], 3\n",
+            "vpinsrd xmm1, xmm1, dword ptr [{words} + 4 * {three}], 3\n",
         )
     };
 }
 
-/// The other words to `c`.
+/// The other words to 2.
 macro_rules! last_three_of_seven {
     () => {
         concat!(
-            "vmovd {c}, dword ptr [{words} + 4 * {next}]\n",
-            "vpinsrd {c}, {c}, dword ptr [{words} + 4 * {five}], 1\n",
-            "vpinsrd {c}, {c}, dword ptr [{words} + 4 * {seven}], 2\n",
+            "vmovd xmm2, dword ptr [{words} + 4 * {next}]\n",
+            "vpinsrd xmm2, xmm2, dword ptr [{words} + 4 * {five}], 1\n",
+            "vpinsrd xmm2, xmm2, dword ptr [{words} + 4 * {seven}], 2\n",
         )
     };
 }
@@ -172,9 +193,9 @@ macro_rules! test_of_seven {
     () => {
         concat!(
             last_three_of_seven!(),
-            "vinserti128 {b:y}, {b:y}, {c}, 1\n",
-            "vpsrlvd {b:y}, {b:y}, {a:y}\n",
-            "vptest {b:y}, ymmword ptr [{eights} + 96]\n",
+            "vinserti128 ymm1, ymm1, xmm2, 1\n",
+            "vpsrlvd ymm1, ymm1, ymm0\n",
+            "vptest ymm1, ymmword ptr [{eights} + 96]\n",
         )
     };
 }
@@ -183,13 +204,13 @@ macro_rules! test_of_seven {
 macro_rules! far_test_of_seven {
     () => {
         concat!(
-            "vpsrlvd {b}, {b}, {a}\n",
-            "vptest {b}, xmmword ptr [{eights} + 96]\n",
+            "vpsrlvd xmm1, xmm1, xmm0\n",
+            "vptest xmm1, xmmword ptr [{eights} + 96]\n",
             "jnc 2f\n",
-            "vextracti128 {a}, {a:y}, 1\n",
+            "vextracti128 xmm0, ymm0, 1\n",
             last_three_of_seven!(),
-            "vpsrlvd {c}, {c}, {a}\n",
-            "vptest {c}, xmmword ptr [{eights} + 112]\n",
+            "vpsrlvd xmm2, xmm2, xmm0\n",
+            "vptest xmm2, xmmword ptr [{eights} + 112]\n",
             "2:\n",
         )
     };
@@ -206,29 +227,26 @@ pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(words: &[u6
     const { assert!(USUAL == 7) };
     let found: u8;
     macro_rules! seven {
-        ($curve:expr, $start:expr, $test:expr, $eights:expr $(, $third:ident)?) => {
-            asm!(
-                line_of_seven!(),
-                $curve,
-                positions_of_seven!(),
-                $start,
-                first_four_of_seven!(),
-                $test,
-                "setc {found}",
-                "vzeroupper",
-                h1 = in(reg) h1,
-                m = in(xmm_reg) _mm_cvtsi64_si128(m as i64),
+        ($curve:expr, $start:expr, $test:expr, $eights:expr, $third:expr) => {
+            assembly!(
+                [
+                    line_of_seven!(),
+                    $curve,
+                    positions_of_seven!(),
+                    $start,
+                    first_four_of_seven!(),
+                    $test,
+                    "setc {found}",
+                ],
+                _,
+                _,
                 words = in(reg) words.as_ptr(),
                 eights = in(reg) $eights,
-                $($third = in(xmm_reg) _mm_cvtsi64_si128((Ring::<true>::third(Digest { h1, h2: 0 }) >> 32) as i64),)?
-                a = out(xmm_reg) _,
-                b = out(xmm_reg) _,
-                c = out(xmm_reg) _,
-                one = out(reg) _,
-                three = out(reg) _,
+                one = inout(reg) h1 => _,
+                three = inout(reg) m => _,
                 five = out(reg) _,
                 seven = out(reg) _,
-                next = out(reg) _,
+                next = inout(reg) $third => _,
                 found = lateout(reg_byte) found,
                 options(pure, readonly, nostack),
             )
@@ -236,18 +254,18 @@ pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(words: &[u6
     }
     macro_rules! anywhere {
         ($test:expr) => {
-            seven!("vpaddd {a:y}, {a:y}, ymmword ptr [{eights} + 32]", "", $test, ANYWHERE)
+            seven!("vpaddd ymm0, ymm0, ymmword ptr [{eights} + 32]", "", $test, ANYWHERE, 0_u64)
         };
     }
     // A slice is m further than the one before.
     macro_rules! in_slices {
         ($test:expr) => {
             seven!(
-                "vpbroadcastd {b:y}, {third}\nvpmulld {b:y}, {b:y}, ymmword ptr [{eights} + 32]\nvpaddd {a:y}, {a:y}, {b:y}",
-                "vpmulld {b:y}, {b:y}, ymmword ptr [{eights}]\nvpaddd {a:y}, {a:y}, {b:y}",
+                "vmovd xmm1, {next:e}\nvpbroadcastd ymm1, xmm1\nvpmulld ymm1, ymm1, ymmword ptr [{eights} + 32]\nvpaddd ymm0, ymm0, ymm1",
+                "vpmulld ymm1, ymm1, ymmword ptr [{eights}]\nvpaddd ymm0, ymm0, ymm1",
                 $test,
                 SLICES,
-                third
+                Ring::<true>::third(Digest { h1, h2: 0 }) >> 32
             )
         };
     }
@@ -279,34 +297,83 @@ pub(super) unsafe fn line_test(line: &Line, ones: &[u32; 8], word: u64) -> bool 
     // SAFETY: the machine has the instructions, as the caller promises; they read the constants, the line and the ones, and nothing
     // else.
     unsafe {
-        asm!(
-            "vmovq {a}, {word}",
-            "vpbroadcastq {a:y}, {a}",
-            "vpsrlvq {b:y}, {a:y}, ymmword ptr [{eights}]",
-            "vpsrlvq {a:y}, {a:y}, ymmword ptr [{eights} + 32]",
-            "vshufps {a:y}, {b:y}, {a:y}, 0x88",
-            // Each lane's 32 bits: one of the low half or of the high half of the line, as bit 8 of the place says.
-            "vpsrld {b:y}, {a:y}, 5",
-            "vpslld {c:y}, {a:y}, 23",
-            "vpermd {d:y}, {b:y}, ymmword ptr [{line}]",
-            "vpermd {b:y}, {b:y}, ymmword ptr [{line} + 32]",
-            "vpand {a:y}, {a:y}, ymmword ptr [{eights} + 64]",
-            "vblendvps {b:y}, {d:y}, {b:y}, {c:y}",
-            "vpsrlvd {b:y}, {b:y}, {a:y}",
-            "vptest {b:y}, ymmword ptr [{ones}]",
-            "setc {found}",
-            "vzeroupper",
+        assembly!(
+            [
+                "vmovq xmm0, {word}",
+                "vpbroadcastq ymm0, xmm0",
+                "vpsrlvq ymm1, ymm0, ymmword ptr [{eights}]",
+                "vpsrlvq ymm0, ymm0, ymmword ptr [{eights} + 32]",
+                "vshufps ymm0, ymm1, ymm0, 0x88",
+                // Each lane's 32 bits: one of the low half or of the high half of the line, as bit 8 of the place says.
+                "vpsrld ymm1, ymm0, 5",
+                "vpslld ymm2, ymm0, 23",
+                "vpermd ymm3, ymm1, ymmword ptr [{line}]",
+                "vpermd ymm1, ymm1, ymmword ptr [{line} + 32]",
+                "vpand ymm0, ymm0, ymmword ptr [{eights} + 64]",
+                "vblendvps ymm1, ymm3, ymm1, ymm2",
+                "vpsrlvd ymm1, ymm1, ymm0",
+                "vptest ymm1, ymmword ptr [{ones}]",
+                "setc {found}",
+            ],
+            _,
+            _,
             word = in(reg) word,
             line = in(reg) line,
             ones = in(reg) ones,
             eights = in(reg) LINE,
-            a = out(xmm_reg) _,
-            b = out(xmm_reg) _,
-            c = out(xmm_reg) _,
-            d = out(xmm_reg) _,
             found = lateout(reg_byte) found,
             options(pure, readonly, nostack),
         );
     }
     found != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::arch::x86_64::*;
+
+    use super::super::Avx2;
+    use crate::core::partitioned::Partitioned;
+    use crate::{BlockedBloom, Bloom, UltraFastBloom};
+
+    /// As many sums as there are registers, so that some are in one while a filter answers, whichever the compiler takes.
+    #[target_feature(enable = "avx2")]
+    fn sums(each: impl Fn(u64) -> bool) -> [[u64; 4]; 16] {
+        let mut sums = [_mm256_setzero_si256(); 16];
+        for key in 0..1_000 {
+            let yes = _mm256_set1_epi64x(i64::from(each(key)));
+            for (sum, i) in sums.iter_mut().zip(1..) {
+                *sum = _mm256_add_epi64(*sum, _mm256_add_epi64(yes, _mm256_set1_epi64x(i)));
+            }
+        }
+        sums.map(|sum| {
+            let mut lanes = [0; 4];
+            // SAFETY: the array is 32 writable bytes; unaligned stores take any address.
+            unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), sum) };
+            lanes
+        })
+    }
+
+    #[test]
+    fn a_caller_with_avx_keeps_its_registers() {
+        if Avx2::detected().is_none() {
+            return;
+        }
+        macro_rules! check {
+            ($($filter:ty),*) => {$({
+                let mut filter = <$filter>::with_rate(1_000, 0.01).unwrap();
+                (0..1_000).step_by(2).for_each(|key: u64| _ = filter.insert(&key));
+                let found = (0..1_000_u64).filter(|key| filter.contains(key)).count() as u64;
+                // SAFETY: the machine has AVX2.
+                let sums = unsafe { sums(#[inline(always)] |key| filter.contains(&key)) };
+                assert!(found >= 500 && sums.iter().zip(1..).all(|(sum, i)| *sum == [found + 1_000 * i; 4]), "{sums:?}");
+                let insert = std::cell::RefCell::new(<$filter>::with_rate(1_000, 0.01).unwrap());
+                // SAFETY: the machine has AVX2.
+                let sums = unsafe { super::tests::sums(#[inline(always)] |key| insert.borrow_mut().insert(&key)) };
+                let new = sums[0][0] - 1_000;
+                assert!(new > 900 && sums.iter().zip(1..).all(|(sum, i)| *sum == [new + 1_000 * i; 4]), "{sums:?}");
+            })*};
+        }
+        check!(Bloom, Partitioned, BlockedBloom, UltraFastBloom);
+    }
 }
