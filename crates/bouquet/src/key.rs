@@ -218,6 +218,11 @@ pub(crate) fn insert_items<'a, F, T: Batched>(
     })
 }
 
+/// Aligned to cache lines: vector code writes a line at a time here, and what is written across two of them takes twice as long to be
+/// read again.
+#[repr(align(64))]
+struct InLines<T>(T);
+
 /// Goes through the keys by batches, one batch ahead: `make` hashes a batch and asks the memory for what belongs to it, and only
 /// when that is done for the next one is `each` given the batch, its first key's number and what `make` left.
 #[inline(always)]
@@ -227,8 +232,8 @@ pub(crate) fn one_batch_ahead<K: Key, T: Copy>(
     make: impl Fn(&[K], &mut [T; BATCH]),
     mut each: impl FnMut(usize, &[T]),
 ) {
-    let (mut one, mut other) = ([nothing; BATCH], [nothing; BATCH]);
-    let (mut now, mut ahead) = (&mut one, &mut other);
+    let (mut one, mut other) = (InLines([nothing; BATCH]), InLines([nothing; BATCH]));
+    let (mut now, mut ahead) = (&mut one.0, &mut other.0);
     let (mut chunks, mut start) = (keys.chunks(BATCH), 0);
     let mut batch = chunks.next().unwrap_or_default();
     make(batch, now);

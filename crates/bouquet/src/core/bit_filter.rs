@@ -1,5 +1,7 @@
 //! The engine of the family: bits at positions that depend on the key alone.
 
+use std::sync::atomic::AtomicU64;
+
 use crate::capability::{Cardinality, Compress, Contains, Estimate, Insert, Intersect, Item, Merge, Overlap};
 use crate::codec::{Decoder, Encoder, delta};
 use crate::error::{Result, same};
@@ -38,6 +40,12 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// Up to so many words nothing answers many keys faster than one after the other. Where the words of a key take longer to
     /// find than to read, these are more than the second-level cache has.
     const NEAR_WORDS: usize = CACHED_WORDS;
+
+    /// Whether batches ask the memory for the words of many keys before they look at the first, when there are so many words.
+    #[inline(always)]
+    fn asks_ahead(&self, words: usize) -> bool {
+        words > Self::NEAR_WORDS
+    }
 
     /// The layout that the settings describe, by accuracy or by size.
     fn plan(config: &Config) -> Result<Self>;
@@ -95,6 +103,13 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         missing == 0
     }
 
+    /// Whether all bits of a digest are one in words that threads share, of which each bit is looked at once, at some moment; nothing if
+    /// there is no quicker way than to [load](Self::test_loaded) them one by one.
+    #[inline(always)]
+    fn test_shared(&self, _words: &[AtomicU64], _digest: Digest) -> Option<bool> {
+        None
+    }
+
     /// Sets all bits of a digest and says whether one was new.
     #[inline]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
@@ -131,7 +146,7 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
 
     /// Tests keys, `answers[i]` for `keys[i]`; vector code may choose its instructions here, once.
     fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
-        if words.len() <= Self::NEAR_WORDS {
+        if !self.asks_ahead(words.len()) {
             keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.test(words, key.digest(hashing)));
             return;
         }
@@ -148,7 +163,7 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         let set = |words: &mut [u64], digest| {
             u64::from(self.set_usually(words, digest).unwrap_or_else(|| self.set(words, digest)))
         };
-        if words.len() <= Self::NEAR_WORDS {
+        if !self.asks_ahead(words.len()) {
             return keys.iter().map(|key| set(words, key.digest(hashing))).sum();
         }
         let mut fresh = 0;

@@ -37,6 +37,8 @@
 //!
 //! when the filter is not sent: [`standard`].
 
+use std::sync::atomic::AtomicU64;
+
 use crate::capability::{Estimate, NoteType};
 use crate::codec::MAX_CODED_BITS;
 use crate::core::standard::{self, Flat};
@@ -229,6 +231,16 @@ impl Layout for Sparse {
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
         self.0.test(words, digest)
+    }
+
+    #[inline(always)]
+    fn asks_ahead(&self, words: usize) -> bool {
+        self.0.asks_ahead(words)
+    }
+
+    #[inline(always)]
+    fn test_shared(&self, words: &[AtomicU64], digest: Digest) -> Option<bool> {
+        self.0.test_shared(words, digest)
     }
 
     #[inline(always)]

@@ -40,14 +40,17 @@
 //! when the slices are not read in parallel: [`standard`](super::standard) is never worse; when memory accesses count:
 //! a blocked filter.
 
+use std::sync::atomic::AtomicU64;
+
 use crate::capability::{Estimate, NoteType};
-use crate::core::standard::{Code, REDUCTION, Usual, scheme, set_batch, set_unusual, test_batch, test_unusual};
+use crate::core::standard::{Code, REDUCTION, scheme, set_batch, set_unusual, test_batch, test_unusual};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
 use crate::key::{Key, NEAR_BITS};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::{flat, lanes};
+use crate::simd::flat;
+use crate::simd::lanes::Usual;
 use crate::store::BitStore;
 use crate::theory::{self, MAX_BITS, Size};
 
@@ -131,7 +134,7 @@ impl Slices {
     fn of_slices(slice_bits: u64, hashes: u32, scheme: Scheme) -> Self {
         let bits = slice_bits.saturating_mul(hashes.into());
         let code = Code::of::<true>(scheme, bits, hashes);
-        Slices { slice_bits, hashes, scheme, code, usual: Usual::of(code, bits, hashes) }
+        Slices { slice_bits, hashes, scheme, code, usual: code.usual(bits, hashes) }
     }
 
     /// The bits of a slice.
@@ -243,12 +246,21 @@ impl Layout for Slices {
     }
 
     #[inline(always)]
+    fn asks_ahead(&self, words: usize) -> bool {
+        self.code.asks_ahead(words > Self::NEAR_WORDS)
+    }
+
+    #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        match self.usual {
-            Usual::Near(avx2) => lanes::test_usual::<true, false>(avx2, words, self.slice_bits, digest.h1),
-            Usual::Far(avx2) => lanes::test_usual::<true, true>(avx2, words, self.slice_bits, digest.h1),
-            Usual::Not => test_unusual::<true, _>(*self, self.slice_bits, self.code, words, digest),
+        match self.usual.test::<true>(words, self.slice_bits, digest.h1) {
+            Some(found) => found,
+            None => test_unusual::<true, _>(*self, self.slice_bits, self.code, words, digest),
         }
+    }
+
+    #[inline(always)]
+    fn test_shared(&self, words: &[AtomicU64], digest: Digest) -> Option<bool> {
+        self.usual.test_shared::<true>(words, self.slice_bits, digest.h1)
     }
 
     #[inline(always)]
@@ -264,9 +276,8 @@ impl Layout for Slices {
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         match self.usual {
-            Usual::Near(avx2) | Usual::Far(avx2) => lanes::set_usual::<true>(avx2, words, self.slice_bits, digest.h1),
             Usual::Not if self.is_set_inline() => flat::set_loop::<true>(words, self.slice_bits, self.hashes, digest),
-            Usual::Not => None,
+            usual => usual.set::<true>(words, self.slice_bits, digest.h1),
         }
     }
 

@@ -28,6 +28,8 @@
 //! when keys are removed: [`counting`](crate::counting); when their number is unknown:
 //! [`scalable`](crate::dynamic::scalable); when the filter is sent: [`compressed`](super::compressed).
 
+use std::sync::atomic::AtomicU64;
+
 use crate::capability::{Estimate, NoteType};
 use crate::core::bit_filter::{digests, set_each, test_each};
 use crate::core::{BitFilter, Layout};
@@ -35,7 +37,8 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Probes, Reduction, Scheme, fastrange};
 use crate::key::{BATCH, Key, NEAR_BITS, digest_batch};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::{Avx2, INLINED, flat, lanes, prefetch};
+use crate::simd::lanes::{self, Usual};
+use crate::simd::{INLINED, flat, prefetch};
 use crate::store::BitStore;
 use crate::theory;
 
@@ -81,7 +84,7 @@ pub struct Flat {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Code {
     /// For eight positions at a time, from words of 32 bits.
-    Lanes(Avx2),
+    Lanes(lanes::Instructions),
     /// For one position after the other, from words of 32 bits.
     Narrow,
     /// The same from words of 64.
@@ -96,38 +99,27 @@ impl Code {
         let own = if SLICED { Scheme::SLICES } else { Scheme::default() };
         match scheme.reduction {
             Reduction::Fastrange if scheme.family == own.family => Code::Wide,
-            Reduction::Fastrange32 if scheme.family == own.family => match Avx2::detected() {
-                Some(avx2) if bits <= u64::from(u32::MAX) && hashes <= lanes::MOST => Code::Lanes(avx2),
+            Reduction::Fastrange32 if scheme.family == own.family => match lanes::Instructions::detected() {
+                Some(with) if bits <= u64::from(u32::MAX) && hashes <= lanes::MOST => Code::Lanes(with),
                 _ => Code::Narrow,
             },
             _ => Code::Any,
         }
     }
-}
 
-/// Whether a key has as many positions as in most filters, and there is vector code for them, which single calls have inlined.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Usual {
-    /// It does, and the bits are in some cache.
-    Near(Avx2),
-    /// It does, and they are beyond.
-    Far(Avx2),
-    /// It does not.
-    Not,
-}
-
-impl Usual {
-    pub(crate) fn of(code: Code, bits: u64, hashes: u32) -> Self {
-        match code {
-            Code::Lanes(avx2) if hashes == lanes::USUAL && bits <= NEAR_BITS => Usual::Near(avx2),
-            Code::Lanes(avx2) if hashes == lanes::USUAL => Usual::Far(avx2),
-            _ => Usual::Not,
-        }
+    /// [`Layout::asks_ahead`]. While a filter is in some cache, the processor itself looks far enough ahead, and k requests per key cost
+    /// more than they save. With vector code a key takes so few instructions that it always does.
+    #[inline(always)]
+    pub(crate) fn asks_ahead(self, far: bool) -> bool {
+        far && !matches!(self, Code::Lanes(_))
     }
 
-    #[inline(always)]
-    pub(crate) fn is_usual(&self) -> bool {
-        !matches!(self, Usual::Not)
+    /// The code that single calls have inlined.
+    pub(crate) fn usual(self, bits: u64, hashes: u32) -> Usual {
+        match self {
+            Code::Lanes(with) => Usual::of(with, bits, hashes),
+            _ => Usual::Not,
+        }
     }
 }
 
@@ -144,7 +136,7 @@ impl Flat {
     pub fn new(bits: u64, hashes: u32, scheme: Scheme) -> Result<Self> {
         scheme.check(bits, hashes)?;
         let code = Code::of::<false>(scheme, bits, hashes);
-        Ok(Flat { bits, hashes, scheme, code, usual: Usual::of(code, bits, hashes) })
+        Ok(Flat { bits, hashes, scheme, code, usual: code.usual(bits, hashes) })
     }
 
     /// How keys become positions.
@@ -251,6 +243,11 @@ impl Layout for Flat {
     }
 
     #[inline(always)]
+    fn asks_ahead(&self, words: usize) -> bool {
+        self.code.asks_ahead(words > Self::NEAR_WORDS)
+    }
+
+    #[inline(always)]
     fn needs_key(&self) -> bool {
         !self.usual.is_usual() && self.scheme.family.needs_key()
     }
@@ -265,10 +262,9 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        match self.usual {
-            Usual::Near(avx2) => lanes::test_usual::<false, false>(avx2, words, self.bits, digest.h1),
-            Usual::Far(avx2) => lanes::test_usual::<false, true>(avx2, words, self.bits, digest.h1),
-            Usual::Not => test_unusual::<false, _>(*self, self.bits, self.code, words, digest),
+        match self.usual.test::<false>(words, self.bits, digest.h1) {
+            Some(found) => found,
+            None => test_unusual::<false, _>(*self, self.bits, self.code, words, digest),
         }
     }
 
@@ -279,6 +275,11 @@ impl Layout for Flat {
             Code::Wide => flat::test_loaded::<false>(self.bits, self.hashes, digest, load),
             Code::Any => self.all(digest, |position| load((position / 64) as usize) >> (position % 64) & 1 == 1),
         }
+    }
+
+    #[inline(always)]
+    fn test_shared(&self, words: &[AtomicU64], digest: Digest) -> Option<bool> {
+        self.usual.test_shared::<false>(words, self.bits, digest.h1)
     }
 
     #[inline(always)]
@@ -294,9 +295,8 @@ impl Layout for Flat {
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         match self.usual {
-            Usual::Near(avx2) | Usual::Far(avx2) => lanes::set_usual::<false>(avx2, words, self.bits, digest.h1),
             Usual::Not if self.is_set_inline() => flat::set_loop::<false>(words, self.bits, self.hashes, digest),
-            Usual::Not => None,
+            usual => usual.set::<false>(words, self.bits, digest.h1),
         }
     }
 
@@ -349,8 +349,8 @@ pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
     digest: Digest,
 ) -> bool {
     match code {
-        Code::Lanes(avx2) if layout.hashes() > FEW => {
-            lanes::test::<SLICED>(avx2, words, span, layout.hashes(), digest.h1)
+        Code::Lanes(with) if layout.hashes() > FEW => {
+            lanes::test::<SLICED>(with, words, span, layout.hashes(), digest.h1)
         }
         Code::Lanes(_) | Code::Narrow => flat::test::<SLICED, true>(words, span, layout.hashes(), digest),
         Code::Wide if layout.hashes() == lanes::USUAL => flat::test_usual::<SLICED>(words, span, digest),
@@ -369,7 +369,7 @@ pub(crate) fn set_unusual<const SLICED: bool, L: Layout + Copy>(
     digest: Digest,
 ) -> bool {
     match code {
-        Code::Lanes(avx2) => lanes::set_batch::<SLICED>(avx2, words, span, layout.hashes(), &[digest.h1]) == 1,
+        Code::Lanes(with) => lanes::set_batch::<SLICED>(with, words, span, layout.hashes(), &[digest.h1]) == 1,
         Code::Narrow => flat::set::<SLICED, true>(words, span, layout.hashes(), digest),
         Code::Wide => flat::set::<SLICED, false>(words, span, layout.hashes(), digest),
         Code::Any => set_each(&layout, words, digest),
@@ -401,20 +401,19 @@ pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
     keys: &[K],
     answers: &mut [bool],
 ) {
-    // While a filter is in some cache, the processor itself looks far enough ahead, and k requests per key cost more than they save.
-    let (ahead, k) = (words.len() > L::NEAR_WORDS, layout.hashes());
-    let batch = if matches!(code, Code::Lanes(_) if !ahead) { LANES_BATCH } else { BATCH };
+    let (ahead, k) = (layout.asks_ahead(words.len()), layout.hashes());
+    let batch = if matches!(code, Code::Lanes(_)) { LANES_BATCH } else { BATCH };
     let mut present = 0;
     for (keys, answers) in keys.chunks(batch).zip(answers.chunks_mut(batch)) {
         // To sift out absent keys is in vain if all are present. Then, and as long as they are, nothing is faster than one key after
         // the other.
         let sift = present != batch;
         match code {
-            Code::Lanes(avx2) if !ahead && (sift || !INLINED) => {
+            Code::Lanes(with) if sift || !(INLINED || words.len() > L::NEAR_WORDS) => {
                 let halves = &first_halves(hashing, keys, |_| ())[..keys.len()];
-                lanes::test_batch::<LANES_BATCH, SLICED>(avx2, words, span, k, halves, answers, sift);
+                lanes::test_batch::<LANES_BATCH, SLICED>(with, words, span, k, halves, answers, sift);
             }
-            Code::Lanes(_) | Code::Wide | Code::Narrow if !ahead && !sift => {
+            Code::Lanes(_) | Code::Wide | Code::Narrow if !(ahead || sift) => {
                 let each = keys.iter().zip(answers.iter_mut());
                 each.for_each(|(key, answer)| *answer = layout.test(words, key.digest(hashing)));
             }
@@ -451,18 +450,18 @@ pub(crate) fn set_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
     hashing: &Hashing,
     keys: &[K],
 ) -> u64 {
-    let ahead = words.len() > L::NEAR_WORDS;
+    let ahead = layout.asks_ahead(words.len());
     let mut fresh = 0;
-    let batch = if matches!(code, Code::Lanes(_) if !ahead) { LANES_BATCH } else { BATCH };
+    let batch = if matches!(code, Code::Lanes(_)) { LANES_BATCH } else { BATCH };
     for keys in keys.chunks(batch) {
         let touch = |digest| {
             if ahead {
                 layout.prefetch(words, digest);
             }
         };
-        if let Code::Lanes(avx2) = code {
+        if let Code::Lanes(with) = code {
             let halves = &first_halves(hashing, keys, touch)[..keys.len()];
-            fresh += lanes::set_batch::<SLICED>(avx2, words, span, layout.hashes(), halves);
+            fresh += lanes::set_batch::<SLICED>(with, words, span, layout.hashes(), halves);
             continue;
         }
         for digest in digest_batch(hashing, keys, touch).iter().take(keys.len()) {

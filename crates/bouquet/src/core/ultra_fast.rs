@@ -30,6 +30,8 @@
 //! [`to_parquet`](UltraFastBloom::to_parquet) and [`from_parquet`](UltraFastBloom::from_parquet) exchange the bitset. Keys are
 //! hashed as given: pass the plain encoding of a Parquet value.
 
+use std::sync::atomic::AtomicU64;
+
 use crate::capability::{Estimate, NoteType};
 use crate::core::bit_filter::{CACHED_WORDS, set_each, test_each};
 use crate::core::{BitFilter, Layout};
@@ -37,7 +39,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
 use crate::key::{BATCH, Key, one_batch_ahead};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::{INLINED, prefetch, split_block};
+use crate::simd::{INLINED, Place, prefetch, split_block};
 use crate::store::{BitStore, Words};
 use crate::theory::blocks::{self, Inner};
 
@@ -264,6 +266,11 @@ impl Layout for Split {
     }
 
     #[inline(always)]
+    fn test_shared(&self, words: &[AtomicU64], digest: Digest) -> Option<bool> {
+        split_block::test_shared(self.instructions, words.as_chunks().0, digest.h1)
+    }
+
+    #[inline(always)]
     fn is_usual(&self) -> bool {
         self.instructions.usual()
     }
@@ -315,18 +322,22 @@ impl Layout for Split {
         if !self.vector {
             return keys.iter().map(|key| u64::from(self.set(words, key.digest(hashing)))).sum();
         }
-        if INLINED && words.len() <= CACHED_WORDS {
-            let place = |i: usize| self.place(keys[i].digest(hashing));
-            return split_block::set_batch(words.as_chunks_mut().0, place, keys.len());
+        let (mut fresh, beyond) = (0, words.len() > CACHED_WORDS);
+        let blocks = words.as_chunks_mut().0;
+        if beyond {
+            let place = Place::of(blocks);
+            let make = |keys: &[K], places: &mut _| self.places(hashing, keys, places, |at| place.prefetch(at));
+            one_batch_ahead(keys, NO_PLACES[0], make, |_, places| {
+                fresh += split_block::set_batch(blocks, |i| places[i], places.len());
+            });
+            return fresh;
         }
-        let (mut fresh, mut places, beyond) = (0, NO_PLACES, words.len() > CACHED_WORDS);
+        if INLINED {
+            return split_block::set_batch(blocks, |i| self.place(keys[i].digest(hashing)), keys.len());
+        }
+        let mut places = NO_PLACES;
         for keys in keys.chunks(BATCH) {
-            let blocks = words.as_chunks_mut().0;
-            if beyond {
-                self.places(hashing, keys, &mut places, |at| prefetch(blocks, at));
-            } else {
-                self.places(hashing, keys, &mut places, |_| ());
-            }
+            self.places(hashing, keys, &mut places, |_| ());
             fresh += split_block::set_batch(blocks, |i| places[i % BATCH], keys.len());
         }
         fresh

@@ -116,7 +116,8 @@ fn set(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool 
 /// Whether all bits of a digest are one.
 #[inline(always)]
 fn test(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
-    layout.test_loaded(digest, |word| words.get(word).map_or(0, AtomicWord::load))
+    let loaded = || layout.test_loaded(digest, |word| words.get(word).map_or(0, AtomicWord::load));
+    AtomicWord::of_the_machine(words).and_then(|words| layout.test_shared(words, digest)).unwrap_or_else(loaded)
 }
 
 impl<L: Layout> SharedBitFilter<L> {
@@ -263,7 +264,7 @@ impl<L: Layout> SharedBitFilter<L> {
             return;
         }
         let words = self.words.as_slice();
-        if words.len() <= L::NEAR_WORDS {
+        if !self.layout.asks_ahead(words.len()) {
             keys.iter()
                 .zip(answers)
                 .for_each(|(key, answer)| *answer = test(&self.layout, words, key.digest(&self.hashing)));

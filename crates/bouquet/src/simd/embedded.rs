@@ -13,7 +13,7 @@
 use std::arch::asm;
 use std::arch::x86_64::__m128i;
 
-use super::lanes::{CURVES, USUAL};
+use super::lanes::{CURVES, GATHERED, NEAR, USUAL};
 use super::line::Line;
 use super::split_block::{Block, SALT};
 use crate::hash::{Digest, Ring};
@@ -32,6 +32,15 @@ macro_rules! assembly {
             $($operand)*
         )
     };
+}
+
+/// The same address, of which the compiler knows nothing: what is read there is read anew, since another thread may have changed it.
+#[inline(always)]
+pub(super) fn anew<T>(at: *const T) -> *const T {
+    let same;
+    // SAFETY: there is no instruction.
+    unsafe { asm!("/* {0} */", inlateout(reg) at => same, options(readonly, nostack, preserves_flags)) };
+    same
 }
 
 /// What the code below reads, eight numbers for eight lanes each.
@@ -76,11 +85,12 @@ pub(super) unsafe fn split_mask(x: u32) -> (__m128i, __m128i) {
 ///
 /// # Safety
 ///
-/// The machine has AVX2.
+/// The machine has AVX2, and the block can be read.
 #[inline(always)]
-pub(super) unsafe fn split_test(block: &Block, x: u32) -> bool {
+pub(super) unsafe fn split_test(block: *const Block, x: u32) -> bool {
     let found: u8;
-    // SAFETY: the machine has the instructions, as the caller promises; they read the constants and the block, and nothing else.
+    // SAFETY: the machine has the instructions, as the caller promises; they read the constants and the block, and nothing else. If
+    // threads share it, it is as if each of its words had been loaded at some moment: aligned words are never read in parts.
     unsafe {
         assembly!(
             [
@@ -106,20 +116,21 @@ pub(super) unsafe fn split_test(block: &Block, x: u32) -> bool {
 }
 
 /// The numbers of the positions; what is added to each, or in slices is to be multiplied; the place in 32 bits; a one in every lane
-/// that has a position.
-const fn lanes(sliced: bool) -> Eights<4> {
-    let (mut numbers, mut curves, mut ones, mut i) = ([0; 8], [0; 8], [0; 8], 0);
+/// that has a position, and all bits.
+const fn lanes(sliced: bool) -> Eights<5> {
+    let (mut numbers, mut curves, mut ones, mut masks, mut i) = ([0; 8], [0; 8], [0; 8], [0; 8], 0);
     while i < 8 {
         numbers[i] = i as u32;
         curves[i] = CURVES[sliced as usize][i];
         ones[i] = ((i as u32) < USUAL) as u32;
+        masks[i] = 0_u32.wrapping_sub(ones[i]);
         i += 1;
     }
-    Eights([numbers, curves, [31; 8], ones])
+    Eights([numbers, curves, [31; 8], ones, masks])
 }
 
-const ANYWHERE: &Eights<4> = &lanes(false);
-const SLICES: &Eights<4> = &lanes(true);
+const ANYWHERE: &Eights<5> = &lanes(false);
+const SLICES: &Eights<5> = &lanes(true);
 
 /// The positions of a key before what is particular to a scheme is added, to 0: the second word of the hash, which is in `one`, times
 /// the numbers, and the first.
@@ -188,12 +199,28 @@ macro_rules! last_three_of_seven {
     };
 }
 
-/// The carry flag: whether the bits of all seven are one. Shifted to the right by its place, every lane has a one at the end.
+/// The carry flag, from the positions in 0: whether the bits of all seven are one. Shifted to the right by its place, every lane has a one at the end.
 macro_rules! test_of_seven {
     () => {
         concat!(
+            first_four_of_seven!(),
             last_three_of_seven!(),
             "vinserti128 ymm1, ymm1, xmm2, 1\n",
+            "vpsrlvd ymm1, ymm1, ymm0\n",
+            "vptest ymm1, ymmword ptr [{eights} + 96]\n",
+        )
+    };
+}
+
+/// The same with all words by one instruction, which leaves the lanes alone whose mask is zero.
+macro_rules! gathered_test_of_seven {
+    () => {
+        concat!(
+            "vpsrld ymm2, ymm0, 5\n",
+            "vmovdqa ymm3, ymmword ptr [{eights} + 128]\n",
+            "vpxor xmm1, xmm1, xmm1\n",
+            "vpand ymm0, ymm0, ymmword ptr [{eights} + 64]\n",
+            "vpgatherdd ymm1, dword ptr [{words} + 4 * ymm2], ymm3\n",
             "vpsrlvd ymm1, ymm1, ymm0\n",
             "vptest ymm1, ymmword ptr [{eights} + 96]\n",
         )
@@ -204,6 +231,7 @@ macro_rules! test_of_seven {
 macro_rules! far_test_of_seven {
     () => {
         concat!(
+            first_four_of_seven!(),
             "vpsrlvd xmm1, xmm1, xmm0\n",
             "vptest xmm1, xmmword ptr [{eights} + 96]\n",
             "jnc 2f\n",
@@ -223,61 +251,59 @@ macro_rules! far_test_of_seven {
 ///
 /// The machine has AVX2, and the words have m bits, at least one, or [`USUAL`] slices of them.
 #[inline(always)]
-pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+pub(super) unsafe fn lanes_test<const SLICED: bool, const HOW: u8>(words: *const u64, m: u64, h1: u64) -> bool {
     const { assert!(USUAL == 7) };
     let found: u8;
+    let third = if SLICED { Ring::<true>::third(Digest { h1, h2: 0 }) >> 32 } else { 0 };
     macro_rules! seven {
-        ($curve:expr, $start:expr, $test:expr, $eights:expr, $third:expr) => {
+        ($curve:expr, $start:expr, $test:expr, $eights:expr, $($operand:tt)*) => {
             assembly!(
-                [
-                    line_of_seven!(),
-                    $curve,
-                    positions_of_seven!(),
-                    $start,
-                    first_four_of_seven!(),
-                    $test,
-                    "setc {found}",
-                ],
+                [line_of_seven!(), $curve, positions_of_seven!(), $start, $test, "setc {found}"],
                 _,
                 _,
-                words = in(reg) words.as_ptr(),
+                words = in(reg) words,
                 eights = in(reg) $eights,
                 one = inout(reg) h1 => _,
                 three = inout(reg) m => _,
-                five = out(reg) _,
-                seven = out(reg) _,
-                next = inout(reg) $third => _,
                 found = lateout(reg_byte) found,
+                $($operand)*
                 options(pure, readonly, nostack),
             )
         };
     }
     macro_rules! anywhere {
-        ($test:expr) => {
-            seven!("vpaddd ymm0, ymm0, ymmword ptr [{eights} + 32]", "", $test, ANYWHERE, 0_u64)
+        ($test:expr, $($operand:tt)*) => {
+            seven!("vpaddd ymm0, ymm0, ymmword ptr [{eights} + 32]", "", $test, ANYWHERE, $($operand)*)
         };
     }
     // A slice is m further than the one before.
     macro_rules! in_slices {
-        ($test:expr) => {
+        ($test:expr, $($operand:tt)*) => {
             seven!(
                 "vmovd xmm1, {next:e}\nvpbroadcastd ymm1, xmm1\nvpmulld ymm1, ymm1, ymmword ptr [{eights} + 32]\nvpaddd ymm0, ymm0, ymm1",
                 "vpmulld ymm1, ymm1, ymmword ptr [{eights}]\nvpaddd ymm0, ymm0, ymm1",
                 $test,
                 SLICES,
-                Ring::<true>::third(Digest { h1, h2: 0 }) >> 32
+                $($operand)*
             )
         };
     }
     // SAFETY: the machine has the instructions, as the caller promises; they read the constants and up to seven times 32 bits, whose
     // numbers are those of positions below m, or in their slices, which the words have; where 32 bits do not tell a position, there
-    // are at least 2^32 bits, and words for any number.
+    // are at least 2^32 bits, and words for any number. If threads share the words, it is as if each had been loaded at some moment:
+    // no bit is looked at twice, and what lies in one word is read at once.
     unsafe {
-        match (SLICED, FAR) {
-            (false, false) => anywhere!(test_of_seven!()),
-            (false, true) => anywhere!(far_test_of_seven!()),
-            (true, false) => in_slices!(test_of_seven!()),
-            (true, true) => in_slices!(far_test_of_seven!()),
+        match (SLICED, HOW) {
+            (false, NEAR) => anywhere!(test_of_seven!(), next = out(reg) _, five = out(reg) _, seven = out(reg) _,),
+            (false, GATHERED) => anywhere!(gathered_test_of_seven!(),),
+            (false, _) => anywhere!(far_test_of_seven!(), next = out(reg) _, five = out(reg) _, seven = out(reg) _,),
+            (true, NEAR) => {
+                in_slices!(test_of_seven!(), next = inout(reg) third => _, five = out(reg) _, seven = out(reg) _,);
+            }
+            (true, GATHERED) => in_slices!(gathered_test_of_seven!(), next = in(reg) third,),
+            (true, _) => {
+                in_slices!(far_test_of_seven!(), next = inout(reg) third => _, five = out(reg) _, seven = out(reg) _,);
+            }
         }
     }
     found != 0
@@ -334,7 +360,7 @@ mod tests {
 
     use super::super::Avx2;
     use crate::core::partitioned::Partitioned;
-    use crate::{BlockedBloom, Bloom, UltraFastBloom};
+    use crate::{BlockedBloom, Bloom, SharedBloom, SharedUltraFastBloom, UltraFastBloom};
 
     /// As many sums as there are registers, so that some are in one while a filter answers, whichever the compiler takes.
     #[target_feature(enable = "avx2")]
@@ -361,6 +387,7 @@ mod tests {
         }
         macro_rules! check {
             ($($filter:ty),*) => {$({
+                #[allow(unused_mut)] // Filters that are shared need not be.
                 let mut filter = <$filter>::with_rate(1_000, 0.01).unwrap();
                 (0..1_000).step_by(2).for_each(|key: u64| _ = filter.insert(&key));
                 let found = (0..1_000_u64).filter(|key| filter.contains(key)).count() as u64;
@@ -374,6 +401,6 @@ mod tests {
                 assert!(new > 900 && sums.iter().zip(1..).all(|(sum, i)| *sum == [new + 1_000 * i; 4]), "{sums:?}");
             })*};
         }
-        check!(Bloom, Partitioned, BlockedBloom, UltraFastBloom);
+        check!(Bloom, Partitioned, BlockedBloom, UltraFastBloom, SharedBloom, SharedUltraFastBloom);
     }
 }

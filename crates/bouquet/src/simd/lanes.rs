@@ -8,6 +8,8 @@
 #[cfg(target_arch = "x86_64")]
 use vector::{set_each, test_each, test_far, test_near, test_those};
 
+use std::sync::atomic::AtomicU64;
+
 use super::Avx2;
 use super::flat::{self, holds};
 use crate::hash::Digest;
@@ -34,39 +36,130 @@ pub(super) const CURVES: [[u32; MOST as usize]; 2] = {
     curves
 };
 
-/// Whether the [`USUAL`] bits of a key are all one; false when the words do not have the bits. Always inlined. When they are beyond the caches (`FAR`), the first four are looked at before the others are
-/// read.
-#[inline(always)]
-pub(crate) fn test_usual<const SLICED: bool, const FAR: bool>(avx2: Avx2, words: &[u64], m: u64, h1: u64) -> bool {
-    vouched!(avx2, vector::test_usual::<SLICED, FAR>(words, m, h1))
+/// The instructions that the machine has for this.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Instructions {
+    avx2: Avx2,
+    /// Whether one instruction that gathers eight numbers is faster than eight that load one each.
+    gathers: bool,
 }
 
-/// Sets the [`USUAL`] bits of a key and says whether one was new; nothing is done when the words do not have the bits. It looks by
-/// vector code, which the compiler leaves out if nobody asks whether a bit was new, and sets the bits one after the other: vector
-/// code that does that is no faster.
-#[inline(always)]
-pub(crate) fn set_usual<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
-    let known = test_usual::<SLICED, false>(avx2, words, m, h1);
-    flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
+impl Instructions {
+    pub(crate) fn detected() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        return Avx2::detected().map(|avx2| Instructions { avx2, gathers: super::gathers_quickly() });
+        #[cfg(not(target_arch = "x86_64"))]
+        return None;
+    }
+}
+
+/// Whether a key has as many positions as in most filters, [`USUAL`], and there is vector code for them, which single calls have
+/// inlined: where the bits are, and how they are fetched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Usual {
+    /// In some cache, loaded one by one.
+    Near(Avx2),
+    /// The same, gathered.
+    NearGathered(Avx2),
+    /// Beyond: the first four are looked at before the others are read.
+    Far(Avx2),
+    /// It has not.
+    Not,
+}
+
+impl Usual {
+    /// What there is for a filter of so many bits.
+    pub(crate) fn of(instructions: Instructions, bits: u64, hashes: u32) -> Self {
+        let Instructions { avx2, gathers } = instructions;
+        match hashes {
+            USUAL if bits > NEAR_BITS => Usual::Far(avx2),
+            USUAL if gathers => Usual::NearGathered(avx2),
+            USUAL => Usual::Near(avx2),
+            _ => Usual::Not,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_usual(self) -> bool {
+        self != Usual::Not
+    }
+
+    /// Whether the bits of a key are all one; false when the words do not have the bits, and nothing when this is not usual.
+    #[inline(always)]
+    pub(crate) fn test<const SLICED: bool>(self, words: &[u64], m: u64, h1: u64) -> Option<bool> {
+        // A loop over keys asks this once.
+        match self {
+            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, NEAR>(words, m, h1))),
+            Usual::NearGathered(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, GATHERED>(words, m, h1))),
+            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, FAR>(words, m, h1))),
+            Usual::Not => None,
+        }
+    }
+
+    /// The same for words that threads share: every bit is looked at once, at some moment.
+    #[inline(always)]
+    pub(crate) fn test_shared<const SLICED: bool>(self, words: &[AtomicU64], m: u64, h1: u64) -> Option<bool> {
+        match self {
+            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, NEAR>(words, m, h1))),
+            Usual::NearGathered(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, GATHERED>(words, m, h1))),
+            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, FAR>(words, m, h1))),
+            Usual::Not => None,
+        }
+    }
+
+    /// Sets the bits of a key and says whether one was new; nothing is done when the words do not have the bits or this is not
+    /// usual. It looks by vector code, which the compiler leaves out if nobody asks whether a bit was new, and sets the bits one after
+    /// the other: vector code that does that is no faster.
+    #[inline(always)]
+    pub(crate) fn set<const SLICED: bool>(self, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
+        let near = match self {
+            Usual::Far(avx2) => Usual::Near(avx2),
+            near => near,
+        };
+        let known = near.test::<SLICED>(words, m, h1)?;
+        flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
+    }
+}
+
+/// How the words of a key are fetched, as [`Usual`] has it.
+#[cfg(target_arch = "x86_64")]
+pub(super) const NEAR: u8 = 0;
+#[cfg(target_arch = "x86_64")]
+pub(super) const GATHERED: u8 = 1;
+#[cfg(target_arch = "x86_64")]
+pub(super) const FAR: u8 = 2;
+
+/// Calls one of two forms of a function: that which gathers where the machine does it quickly, or that which does not.
+macro_rules! fetched {
+    ($instructions:ident, $k:expr, $each:ident $(, $arg:expr)*) => {{
+        let Instructions { avx2, gathers } = $instructions;
+        if gathers {
+            const GATHER: bool = true;
+            vouched!(avx2, unrolled!($k, $each[SLICED, GATHER] $(, $arg)*))
+        } else {
+            const GATHER: bool = false;
+            vouched!(avx2, unrolled!($k, $each[SLICED, GATHER] $(, $arg)*))
+        }
+    }};
 }
 
 /// Whether the k bits of a key are all one; false when the words do not have the bits. Where these are beyond the caches, or more
 /// than eight, the first four bits are looked at before the others.
 #[inline]
-pub(crate) fn test<const SLICED: bool>(avx2: Avx2, words: &[u64], m: u64, k: u32, h1: u64) -> bool {
+pub(crate) fn test<const SLICED: bool>(with: Instructions, words: &[u64], m: u64, k: u32, h1: u64) -> bool {
     if !holds::<SLICED>(words, m, k) {
         return false;
     }
     if words.len() as u64 > NEAR_BITS / 64 || k > 8 {
-        return vouched!(avx2, unrolled!(k, test_far[SLICED], words, m, h1));
+        return fetched!(with, k, test_far, words, m, h1);
     }
-    vouched!(avx2, unrolled!(k, test_near[SLICED], words, m, h1))
+    fetched!(with, k, test_near, words, m, h1)
 }
 
 /// [`test`] for up to `N` keys (from 4 to 128), of which an absent one is left behind at one of its first two bits, without a branch,
 /// if they are to be sifted. Among keys that are all present that would be in vain.
 pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
-    avx2: Avx2,
+    with: Instructions,
     words: &[u64],
     m: u64,
     k: u32,
@@ -78,7 +171,7 @@ pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
     let (Some(keys), Some(answers)) = (keys.get(..count), answers.get_mut(..count)) else { return };
     let holds = holds::<SLICED>(words, m, k);
     if holds && !(sift && k > 1) {
-        return vouched!(avx2, unrolled!(k, test_each[SLICED], words, m, keys, answers));
+        return fetched!(with, k, test_each, words, m, keys, answers);
     }
     answers.fill(false);
     if !holds {
@@ -87,25 +180,41 @@ pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
     // With room for four more than there can be, since four are written at a time.
     let mut passed = [[0; 2]; N];
     let passed = passed.as_flattened_mut();
-    let count = vouched!(avx2, vector::sift::<SLICED>(words, m, keys, passed));
-    vouched!(avx2, unrolled!(k, test_those[SLICED], words, m, keys, &passed[..count], answers));
+    let Instructions { avx2, gathers } = with;
+    let count = if gathers {
+        vouched!(avx2, vector::sift::<SLICED, true>(words, m, keys, passed))
+    } else {
+        vouched!(avx2, vector::sift::<SLICED, false>(words, m, keys, passed))
+    };
+    fetched!(with, k, test_those, words, m, keys, &passed[..count], answers);
 }
 
 /// Sets the k bits of many keys and says how many had a new one; nothing is done when the words do not have the bits.
 #[inline]
-pub(crate) fn set_batch<const SLICED: bool>(avx2: Avx2, words: &mut [u64], m: u64, k: u32, keys: &[u64]) -> u64 {
+pub(crate) fn set_batch<const SLICED: bool>(
+    with: Instructions,
+    words: &mut [u64],
+    m: u64,
+    k: u32,
+    keys: &[u64],
+) -> u64 {
     if !holds::<SLICED>(words, m, k) {
         return 0;
     }
-    vouched!(avx2, unrolled!(k, set_each[SLICED], words, m, keys))
+    fetched!(with, k, set_each, words, m, keys)
 }
 
 #[cfg(target_arch = "x86_64")]
 mod vector {
     use std::arch::x86_64::*;
 
+    use std::sync::atomic::AtomicU64;
+
     use super::{CURVES, USUAL, holds};
+    #[cfg(target_feature = "avx2")]
+    use super::{GATHERED, NEAR};
     use crate::hash::{Digest, Ring};
+    use crate::simd::embedded::{anew, lanes_test};
     use crate::simd::side_by_side;
 
     const MOST: usize = super::MOST as usize;
@@ -163,32 +272,48 @@ mod vector {
         _mm256_setr_epi32(lane(0), lane(1), lane(2), lane(3), lane(4), lane(5), lane(6), lane(7))
     }
 
-    /// For each position the number of its 32 bits, and its bit among them if it counts. To take numbers out of a register in pairs is
-    /// cheaper than one by one.
+    /// For each position its bit among 32, if it counts.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn places<const K: u32, const FROM: usize>(positions: __m256i) -> ([usize; 8], __m256i) {
+    fn bits<const K: u32, const FROM: usize>(positions: __m256i) -> __m256i {
+        let place = _mm256_and_si256(positions, counted::<K, FROM>(31));
+        _mm256_sllv_epi32(counted::<K, FROM>(1), place)
+    }
+
+    /// For each position the number of its 32 bits. To take numbers out of a register in pairs is cheaper than one by one.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn numbers<const K: u32, const FROM: usize>(positions: __m256i) -> [usize; 8] {
         let numbers = _mm256_srli_epi32::<5>(positions);
         let (low, high) = (_mm256_castsi256_si128(numbers), _mm256_extracti128_si256::<1>(numbers));
         let last =
             if counts::<K, FROM>(7) { _mm_extract_epi64::<1>(high) } else { _mm_extract_epi32::<2>(high).into() };
         let pairs = [_mm_cvtsi128_si64(low), _mm_extract_epi64::<1>(low), _mm_cvtsi128_si64(high), last];
         let number = |i: usize| (pairs[i / 2] as u64 >> (i % 2 * 32)) as u32 as usize;
-        let numbers = [number(0), number(1), number(2), number(3), number(4), number(5), number(6), number(7)];
-        let place = _mm256_and_si256(positions, counted::<K, FROM>(31));
-        (numbers, _mm256_sllv_epi32(counted::<K, FROM>(1), place))
+        [number(0), number(1), number(2), number(3), number(4), number(5), number(6), number(7)]
     }
 
-    /// The 32 bits of every lane that counts. Eight loads are faster than the instruction that gathers.
+    /// The 32 bits of every position that counts, zero in the other lanes.
     ///
     /// # Safety
     ///
     /// The words have them.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn gather<const K: u32, const FROM: usize>(words: *const u32, places: [usize; 8]) -> __m256i {
+    unsafe fn fetch<const K: u32, const FROM: usize, const GATHER: bool>(words: &[u64], positions: __m256i) -> __m256i {
+        let words = words.as_ptr();
+        if GATHER {
+            let numbers = _mm256_srli_epi32::<5>(positions);
+            // SAFETY: the caller has seen to it; a number has no more than 27 bits, so that it is not negative. Only lanes whose mask
+            // is not zero are read.
+            return unsafe {
+                _mm256_mask_i32gather_epi32::<4>(_mm256_setzero_si256(), words.cast(), numbers, counted::<K, FROM>(-1))
+            };
+        }
+        let numbers = numbers::<K, FROM>(positions);
         // SAFETY: the caller has seen to it.
-        let lane = |i: usize| unsafe { if counts::<K, FROM>(i) { *words.add(places[i]) as i32 } else { 0 } };
+        let lane =
+            |i: usize| unsafe { if counts::<K, FROM>(i) { *words.cast::<u32>().add(numbers[i]) as i32 } else { 0 } };
         _mm256_setr_epi32(lane(0), lane(1), lane(2), lane(3), lane(4), lane(5), lane(6), lane(7))
     }
 
@@ -200,11 +325,16 @@ mod vector {
     /// The words have m bits, at least one, or K slices of them.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn has<const K: u32, const FROM: usize, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
-        let (places, bit) = places::<K, FROM>(positions::<FROM, SLICED>(m, h1));
+    unsafe fn has<const K: u32, const FROM: usize, const SLICED: bool, const GATHER: bool>(
+        words: &[u64],
+        m: u64,
+        h1: u64,
+    ) -> bool {
+        let positions = positions::<FROM, SLICED>(m, h1);
         // SAFETY: a position is below m, or in its slice, and the words have these bits; where 32 bits do not tell a position, there
         // are at least 2^32 bits, and words for any number.
-        _mm256_testc_si256(unsafe { gather::<K, FROM>(words.as_ptr().cast(), places) }, bit) != 0
+        let found = unsafe { fetch::<K, FROM, GATHER>(words, positions) };
+        _mm256_testc_si256(found, bits::<K, FROM>(positions)) != 0
     }
 
     /// Whether all K bits of a key are one.
@@ -214,9 +344,9 @@ mod vector {
     /// The words have m bits, at least one, or K slices of them.
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn has_all<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    unsafe fn has_all<const K: u32, const SLICED: bool, const GATHER: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { has::<K, 0, SLICED>(words, m, h1) && (K <= 8 || has::<K, 8, SLICED>(words, m, h1)) }
+        unsafe { has::<K, 0, SLICED, GATHER>(words, m, h1) && (K <= 8 || has::<K, 8, SLICED, GATHER>(words, m, h1)) }
     }
 
     /// As [`super::test`] where the words have the bits and are in some cache.
@@ -226,9 +356,13 @@ mod vector {
     /// As for [`has_all`].
     #[inline(never)]
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn test_near<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    pub(super) unsafe fn test_near<const K: u32, const SLICED: bool, const GATHER: bool>(
+        words: &[u64],
+        m: u64,
+        h1: u64,
+    ) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { has_all::<K, SLICED>(words, m, h1) }
+        unsafe { has_all::<K, SLICED, GATHER>(words, m, h1) }
     }
 
     /// The same, but it looks at the first four bits before it reads the others.
@@ -238,9 +372,13 @@ mod vector {
     /// As for [`has_all`].
     #[inline(never)]
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn test_far<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    pub(super) unsafe fn test_far<const K: u32, const SLICED: bool, const GATHER: bool>(
+        words: &[u64],
+        m: u64,
+        h1: u64,
+    ) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { has_all_far::<K, SLICED>(words, m, h1) }
+        unsafe { has_all_far::<K, SLICED, GATHER>(words, m, h1) }
     }
 
     /// As [`has_all`], but it looks at the first four bits before it reads the others.
@@ -250,18 +388,24 @@ mod vector {
     /// As for [`has_all`].
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn has_all_far<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
-        let (places, bit) = places::<K, 0>(positions::<0, SLICED>(m, h1));
-        let at = words.as_ptr().cast();
+    unsafe fn has_all_far<const K: u32, const SLICED: bool, const GATHER: bool>(
+        words: &[u64],
+        m: u64,
+        h1: u64,
+    ) -> bool {
+        let positions = positions::<0, SLICED>(m, h1);
+        let bits = bits::<K, 0>(positions);
         // SAFETY: as in `has`; where K is less than four, so many are read.
-        let first = unsafe { if K < 4 { gather::<K, 0>(at, places) } else { gather::<4, 0>(at, places) } };
-        if _mm_testc_si128(_mm256_castsi256_si128(first), _mm256_castsi256_si128(bit)) == 0 {
+        let first = unsafe {
+            if K < 4 { fetch::<K, 0, GATHER>(words, positions) } else { fetch::<4, 0, GATHER>(words, positions) }
+        };
+        if _mm_testc_si128(_mm256_castsi256_si128(first), _mm256_castsi256_si128(bits)) == 0 {
             return false;
         }
         // SAFETY: as in `has`.
-        let found = _mm256_testc_si256(unsafe { gather::<K, 0>(at, places) }, bit) != 0;
+        let found = _mm256_testc_si256(unsafe { fetch::<K, 0, GATHER>(words, positions) }, bits) != 0;
         // SAFETY: the caller has seen to it.
-        found && (K <= 8 || unsafe { has::<K, 8, SLICED>(words, m, h1) })
+        found && (K <= 8 || unsafe { has::<K, 8, SLICED, GATHER>(words, m, h1) })
     }
 
     /// Sets a key's bits from `FROM` on, up to eight and K in all.
@@ -272,32 +416,52 @@ mod vector {
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn put<const K: u32, const FROM: usize, const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) {
-        let (places, bit) = places::<K, FROM>(positions::<FROM, SLICED>(m, h1));
-        let mut bits = [0_u32; 8];
+        let positions = positions::<FROM, SLICED>(m, h1);
+        let (numbers, mut lanes) = (numbers::<K, FROM>(positions), [0_u32; 8]);
         // SAFETY: the array is 32 writable bytes; unaligned stores take any address.
-        unsafe { _mm256_storeu_si256(bits.as_mut_ptr().cast(), bit) };
+        unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), bits::<K, FROM>(positions)) };
         let at = words.as_mut_ptr().cast::<u32>();
         for i in (0..8).filter(|i| counts::<K, FROM>(*i)) {
             // SAFETY: as in `has`, and nobody else has the words.
-            unsafe { *at.add(places[i]) |= bits[i] };
+            unsafe { *at.add(numbers[i]) |= lanes[i] };
         }
     }
 
-    /// As [`super::test_usual`].
+    /// As [`super::Usual::test`].
     ///
     /// # Safety
     ///
     /// The machine has AVX2.
     #[inline(always)]
-    pub(super) unsafe fn test_usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    pub(super) unsafe fn test_usual<const SLICED: bool, const HOW: u8>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: `holds` has shown that the words have the bits, and the caller vouches for AVX2.
-        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, FAR>(words, m, h1) }
+        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, HOW>(words, m, h1) }
     }
 
-    #[cfg(not(target_feature = "avx2"))]
-    use crate::simd::embedded::lanes_test as usual;
+    /// As [`super::Usual::test_shared`], by assembly: compilers may read what is not atomic as often as they like.
+    ///
+    /// # Safety
+    ///
+    /// The machine has AVX2.
+    #[inline(always)]
+    pub(super) unsafe fn test_shared<const SLICED: bool, const HOW: u8>(words: &[AtomicU64], m: u64, h1: u64) -> bool {
+        // SAFETY: `holds` has shown that the words have the bits, and the caller vouches for AVX2.
+        holds::<SLICED>(words, m, USUAL) && unsafe { lanes_test::<SLICED, HOW>(anew(words.as_ptr()).cast(), m, h1) }
+    }
 
     /// Whether the [`USUAL`] bits of a key are all one.
+    ///
+    /// # Safety
+    ///
+    /// As for [`has_all`].
+    #[cfg(not(target_feature = "avx2"))]
+    #[inline(always)]
+    unsafe fn usual<const SLICED: bool, const HOW: u8>(words: &[u64], m: u64, h1: u64) -> bool {
+        // SAFETY: the caller has seen to it.
+        unsafe { lanes_test::<SLICED, HOW>(words.as_ptr(), m, h1) }
+    }
+
+    /// The same.
     ///
     /// # Safety
     ///
@@ -305,9 +469,15 @@ mod vector {
     #[cfg(target_feature = "avx2")]
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    unsafe fn usual<const SLICED: bool, const HOW: u8>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { if FAR { has_all_far::<USUAL, SLICED>(words, m, h1) } else { has_all::<USUAL, SLICED>(words, m, h1) } }
+        unsafe {
+            match HOW {
+                NEAR => has_all::<USUAL, SLICED, false>(words, m, h1),
+                GATHERED => has_all::<USUAL, SLICED, true>(words, m, h1),
+                _ => has_all_far::<USUAL, SLICED, false>(words, m, h1),
+            }
+        }
     }
 
     /// Answers for keys, one after the other.
@@ -317,7 +487,7 @@ mod vector {
     /// The words have m bits, at least one, or K slices of them.
     #[inline(never)]
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn test_each<const K: u32, const SLICED: bool>(
+    pub(super) unsafe fn test_each<const K: u32, const SLICED: bool, const GATHER: bool>(
         words: &[u64],
         m: u64,
         keys: &[u64],
@@ -325,7 +495,7 @@ mod vector {
     ) {
         for (h1, answer) in keys.iter().zip(answers) {
             // SAFETY: the caller has seen to it.
-            *answer = unsafe { has_all::<K, SLICED>(words, m, *h1) };
+            *answer = unsafe { has_all::<K, SLICED, GATHER>(words, m, *h1) };
         }
     }
 
@@ -336,7 +506,7 @@ mod vector {
     /// The words have m bits, at least one, or K slices of them.
     #[inline(never)]
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn test_those<const K: u32, const SLICED: bool>(
+    pub(super) unsafe fn test_those<const K: u32, const SLICED: bool, const GATHER: bool>(
         words: &[u64],
         m: u64,
         keys: &[u64],
@@ -346,7 +516,7 @@ mod vector {
         for number in numbers {
             if let (Some(h1), Some(answer)) = (keys.get(usize::from(*number)), answers.get_mut(usize::from(*number))) {
                 // SAFETY: the caller has seen to it.
-                *answer = unsafe { has_all::<K, SLICED>(words, m, *h1) };
+                *answer = unsafe { has_all::<K, SLICED, GATHER>(words, m, *h1) };
             }
         }
     }
@@ -358,12 +528,16 @@ mod vector {
     /// The words have m bits, at least one, or K slices of them.
     #[inline(never)]
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn set_each<const K: u32, const SLICED: bool>(words: &mut [u64], m: u64, keys: &[u64]) -> u64 {
+    pub(super) unsafe fn set_each<const K: u32, const SLICED: bool, const GATHER: bool>(
+        words: &mut [u64],
+        m: u64,
+        keys: &[u64],
+    ) -> u64 {
         let mut fresh = 0;
         for h1 in keys {
             // SAFETY: the caller has seen to it.
             unsafe {
-                fresh += u64::from(!has_all::<K, SLICED>(words, m, *h1));
+                fresh += u64::from(!has_all::<K, SLICED, GATHER>(words, m, *h1));
                 put::<K, 0, SLICED>(words, m, *h1);
                 if K > 8 {
                     put::<K, 8, SLICED>(words, m, *h1);
@@ -383,7 +557,12 @@ mod vector {
     ///
     /// The words have m bits, at least one, or two slices of them.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn sift<const SLICED: bool>(words: &[u64], m: u64, keys: &[u64], passed: &mut [u8]) -> usize {
+    pub(super) unsafe fn sift<const SLICED: bool, const GATHER: bool>(
+        words: &[u64],
+        m: u64,
+        keys: &[u64],
+        passed: &mut [u8],
+    ) -> usize {
         let (m, mut count, mut padded) = (all(m as u32), 0, [0; 4]);
         let (fours, rest) = keys.as_chunks::<4>();
         padded[..rest.len()].copy_from_slice(rest);
@@ -398,10 +577,9 @@ mod vector {
             if SLICED {
                 both = _mm256_add_epi32(both, _mm256_slli_epi64::<32>(m));
             }
-            let (places, bit) = places::<8, 0>(both);
             // SAFETY: as in `has`.
-            let found = unsafe { gather::<8, 0>(words.as_ptr().cast(), places) };
-            let missing = _mm256_andnot_si256(found, bit);
+            let found = unsafe { fetch::<8, 0, GATHER>(words, both) };
+            let missing = _mm256_andnot_si256(found, bits::<8, 0>(both));
             let none = _mm256_cmpeq_epi64(missing, _mm256_setzero_si256());
             let present = _mm256_movemask_pd(_mm256_castsi256_pd(none)) as usize;
             let numbers = PASSED[present] + 0x0404_0404 * i as u32;
@@ -427,57 +605,90 @@ mod tests {
         check::<true>(&[1, 2, 31, 64, 1_000, 65_537, NEAR_BITS / 4]);
     }
 
+    /// Both forms, whichever is the faster here.
+    fn forms() -> Vec<Instructions> {
+        Avx2::detected().map_or(vec![], |avx2| [false, true].map(|gathers| Instructions { avx2, gathers }).into())
+    }
+
+    /// All that is usual, whatever suits the size.
+    fn usual(avx2: Avx2) -> [Usual; 3] {
+        [Usual::Near(avx2), Usual::NearGathered(avx2), Usual::Far(avx2)]
+    }
+
+    fn shared(words: &[u64]) -> Vec<AtomicU64> {
+        words.iter().map(|word| AtomicU64::new(*word)).collect()
+    }
+
     fn check<const SLICED: bool>(sizes: &[u64]) {
-        let Some(avx2) = Avx2::detected() else { return };
         let mut random = SplitMix::new(8);
-        for &m in sizes {
-            for k in 1..=MOST {
-                let bits = if SLICED { m * u64::from(k) } else { m };
-                let mut words = vec![0; bits.div_ceil(64) as usize];
-                let mut model = words.clone();
-                for round in 0..BATCH {
-                    let keys: Vec<u64> = (0..round).map(|_| random.next_u64()).collect();
-                    let scalar = |words: &[u64], h1| flat::test::<SLICED, true>(words, m, k, Digest::from_word(h1));
-                    let expected: Vec<bool> = keys.iter().map(|h1| scalar(&words, *h1)).collect();
-                    let single: Vec<bool> = keys.iter().map(|h1| test::<SLICED>(avx2, &words, m, k, *h1)).collect();
-                    assert_eq!(single, expected, "m {m}, k {k}");
-                    for sift in [false, true] {
-                        let mut answers = vec![true; round];
-                        test_batch::<BATCH, SLICED>(avx2, &words, m, k, &keys, &mut answers, sift);
-                        assert_eq!(answers, expected, "m {m}, k {k}, sift {sift}");
-                    }
-                    if k == USUAL {
-                        let near = keys.iter().map(|h1| test_usual::<SLICED, false>(avx2, &words, m, *h1));
-                        let far = keys.iter().map(|h1| test_usual::<SLICED, true>(avx2, &words, m, *h1));
-                        assert!(near.eq(expected.iter().copied()) && far.eq(expected), "m {m}");
-                    }
-                    let (half, other) = keys.split_at(round / 2);
-                    let mut fresh = 0;
-                    for &h1 in &keys {
-                        fresh += u64::from(flat::set::<SLICED, true>(&mut model, m, k, Digest::from_word(h1)));
-                    }
-                    let mut found = set_batch::<SLICED>(avx2, &mut words, m, k, half);
-                    for &h1 in other {
-                        let usual = if k == USUAL { set_usual::<SLICED>(avx2, &mut words, m, h1) } else { None };
-                        found +=
-                            u64::from(usual.unwrap_or_else(|| set_batch::<SLICED>(avx2, &mut words, m, k, &[h1]) == 1));
-                    }
-                    assert!(words == model && found == fresh, "m {m}, k {k}: {found} new, not {fresh}");
+        for with in forms() {
+            for &m in sizes {
+                for k in 1..=MOST {
+                    check_one::<SLICED>(with, m, k, &mut random);
                 }
             }
         }
     }
 
+    fn check_one<const SLICED: bool>(with: Instructions, m: u64, k: u32, random: &mut SplitMix) {
+        let bits = if SLICED { m * u64::from(k) } else { m };
+        let mut words = vec![0; bits.div_ceil(64) as usize];
+        let mut model = words.clone();
+        for round in 0..BATCH {
+            let keys: Vec<u64> = (0..round).map(|_| random.next_u64()).collect();
+            let scalar = |words: &[u64], h1| flat::test::<SLICED, true>(words, m, k, Digest::from_word(h1));
+            let expected: Vec<bool> = keys.iter().map(|h1| scalar(&words, *h1)).collect();
+            let single: Vec<bool> = keys.iter().map(|h1| test::<SLICED>(with, &words, m, k, *h1)).collect();
+            assert_eq!(single, expected, "m {m}, k {k}");
+            for sift in [false, true] {
+                let mut answers = vec![true; round];
+                test_batch::<BATCH, SLICED>(with, &words, m, k, &keys, &mut answers, sift);
+                assert_eq!(answers, expected, "m {m}, k {k}, sift {sift}");
+            }
+            if k == USUAL {
+                // Large vectors are copied once in a while only.
+                let atomic = if round % 13 == 1 || words.len() < 2_000 { shared(&words) } else { vec![] };
+                for usual in usual(with.avx2) {
+                    assert!(
+                        keys.iter()
+                            .map(|h1| usual.test::<SLICED>(&words, m, *h1))
+                            .eq(expected.iter().map(|e| Some(*e)))
+                    );
+                    let found = keys.iter().map(|h1| usual.test_shared::<SLICED>(&atomic, m, *h1));
+                    assert!(found.eq(expected.iter().map(|e| Some(*e && !atomic.is_empty()))), "m {m}, {usual:?}");
+                }
+            }
+            let (half, other) = keys.split_at(round / 2);
+            let mut fresh = 0;
+            for &h1 in &keys {
+                fresh += u64::from(flat::set::<SLICED, true>(&mut model, m, k, Digest::from_word(h1)));
+            }
+            let mut found = set_batch::<SLICED>(with, &mut words, m, k, half);
+            for &h1 in other {
+                let usual = usual(with.avx2)[random.below(3) as usize];
+                let new = if k == USUAL { usual.set::<SLICED>(&mut words, m, h1) } else { None };
+                found += u64::from(new.unwrap_or_else(|| set_batch::<SLICED>(with, &mut words, m, k, &[h1]) == 1));
+            }
+            assert!(words == model && found == fresh, "m {m}, k {k}: {found} new, not {fresh}");
+        }
+    }
+
     #[test]
     fn words_that_are_too_few_hold_nothing() {
-        let Some(avx2) = Avx2::detected() else { return };
-        let (mut words, mut answers) = ([u64::MAX], [true; 3]);
-        assert!(!test::<false>(avx2, &words, 65, 3, 7) && !test_usual::<false, true>(avx2, &words, 65, 7));
-        assert!(!test::<true>(avx2, &words, 22, 3, 7) && !test_usual::<true, false>(avx2, &words, 10, 7));
-        test_batch::<4, false>(avx2, &words, 65, 3, &[7; 3], &mut answers, true);
-        assert_eq!(answers, [false; 3]);
-        assert_eq!(set_usual::<false>(avx2, &mut words, 65, 7), None);
-        assert_eq!(set_batch::<true>(avx2, &mut words, 0, 3, &[7]), 0);
-        assert_eq!(words, [u64::MAX]);
+        for with in forms() {
+            let (mut words, mut answers) = ([u64::MAX], [true; 3]);
+            assert!(!test::<false>(with, &words, 65, 3, 7) && !test::<true>(with, &words, 22, 3, 7));
+            test_batch::<4, false>(with, &words, 65, 3, &[7; 3], &mut answers, true);
+            assert_eq!(answers, [false; 3]);
+            for usual in usual(with.avx2) {
+                assert_eq!([usual.test::<false>(&words, 65, 7), usual.test::<true>(&words, 10, 7)], [Some(false); 2]);
+                assert_eq!(usual.test_shared::<true>(&shared(&words), 10, 7), Some(false));
+                assert_eq!(usual.set::<false>(&mut words, 65, 7), None);
+            }
+            assert_eq!(set_batch::<true>(with, &mut words, 0, 3, &[7]), 0);
+            assert_eq!(words, [u64::MAX]);
+        }
+        assert_eq!((Usual::Not.test::<false>(&[1], 64, 7), Usual::Not.set::<false>(&mut [1], 64, 7)), (None, None));
+        assert_eq!(Usual::Not.test_shared::<false>(&shared(&[1]), 64, 7), None);
     }
 }

@@ -8,6 +8,8 @@
 pub(crate) const SALT: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
+use std::sync::atomic::AtomicU64;
+
 use super::{Avx2, chosen, chosen_mut};
 
 /// Eight lanes, two to a word, the even lane in the low half.
@@ -213,8 +215,17 @@ pub(crate) fn mask(x: u32) -> Block {
     return scalar::mask(x);
 }
 
+/// As [`avx2::test`], which this build does not inline.
+///
+/// # Safety
+///
+/// The machine has AVX2.
 #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-use super::embedded::split_test as avx2_test;
+#[inline(always)]
+unsafe fn avx2_test(block: &Block, x: u32) -> bool {
+    // SAFETY: the caller promises the same.
+    unsafe { super::embedded::split_test(block, x) }
+}
 
 /// As [`avx2::set`], which this build does not inline.
 ///
@@ -244,6 +255,25 @@ pub(crate) fn test_usually(instructions: Instructions, blocks: &[Block], h1: u64
     return Some(unsafe { avx2_test(block, h1 as u32) });
     #[cfg(not(target_arch = "x86_64"))]
     return Some(scalar::test(block, h1 as u32));
+}
+
+/// As [`test_usually`] for words that threads share, by assembly: compilers may read what is not atomic as often as they like.
+#[inline(always)]
+pub(crate) fn test_shared(instructions: Instructions, blocks: &[[AtomicU64; 4]], h1: u64) -> Option<bool> {
+    if !instructions.usual {
+        return None;
+    }
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: only with AVX2 are calls usual; the block is there, its words aligned, and an atomic one has the bytes of a plain one.
+    return Some(
+        chosen(blocks, h1).is_some_and(|block| unsafe {
+            super::embedded::split_test(super::embedded::anew(block).cast(), h1 as u32)
+        }),
+    );
+    #[cfg(not(target_arch = "x86_64"))]
+    return Some(chosen(blocks, h1).is_some_and(|block| {
+        scalar::test(&std::array::from_fn(|i| block[i].load(std::sync::atomic::Ordering::Relaxed)), h1 as u32)
+    }));
 }
 
 /// Sets the bits of a key in its block and says whether one was new; nothing is done if there is none, or if this is not usual.
@@ -387,6 +417,16 @@ mod tests {
                     assert_eq!(set_usually(Instructions::detected(false), blocks, x.into()), None, "not usual");
                     set_usually(usual, blocks, x.into()).unwrap_or_else(|| set(usual, blocks, 0, x))
                 },
+            ),
+            (
+                "shared",
+                |b, x| {
+                    let (usual, blocks) = (Instructions::detected(true), &[b.map(AtomicU64::new)]);
+                    assert_ne!(test_shared(usual, &[], x.into()), Some(true), "no block");
+                    assert_eq!(test_shared(Instructions::detected(false), blocks, x.into()), None, "not usual");
+                    test_shared(usual, blocks, x.into()).unwrap_or_else(|| scalar::test(b, x))
+                },
+                scalar::set,
             ),
             (
                 "without AVX2",

@@ -28,6 +28,15 @@ pub(crate) trait AtomicWord {
 
     /// Replaces `old` by `new`, or gives the word, which is another, or failed for no reason.
     fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64>;
+
+    /// The words as those of the machine, if they are: for code that reads several at once.
+    #[inline(always)]
+    fn of_the_machine(_: &[Self]) -> Option<&[AtomicU64]>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
 
 impl AtomicWord for AtomicU64 {
@@ -44,6 +53,11 @@ impl AtomicWord for AtomicU64 {
     #[inline(always)]
     fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64> {
         self.compare_exchange_weak(old, new, Relaxed, Relaxed)
+    }
+
+    #[inline(always)]
+    fn of_the_machine(words: &[Self]) -> Option<&[AtomicU64]> {
+        Some(words)
     }
 }
 
