@@ -50,7 +50,7 @@ use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
 use crate::key::{Key, NEAR_BITS};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
 use crate::simd::flat;
-use crate::simd::lanes::Usual;
+use crate::simd::lanes::{self, Usual};
 use crate::store::BitStore;
 use crate::theory::{self, MAX_BITS, Size};
 
@@ -275,10 +275,10 @@ impl Layout for Slices {
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        match self.usual {
-            Usual::Not if self.is_set_inline() => flat::set_loop::<true>(words, self.slice_bits, self.hashes, digest),
-            usual => usual.set::<true>(words, self.slice_bits, digest.h1),
+        if self.hashes == lanes::USUAL && self.is_usual() {
+            return self.usual.set::<true>(words, self.slice_bits, digest.h1);
         }
+        self.is_set_inline().then(|| flat::set_loop::<true>(words, self.slice_bits, self.hashes, digest)).flatten()
     }
 
     #[inline(always)]

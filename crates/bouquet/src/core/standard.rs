@@ -294,10 +294,10 @@ impl Layout for Flat {
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        match self.usual {
-            Usual::Not if self.is_set_inline() => flat::set_loop::<false>(words, self.bits, self.hashes, digest),
-            usual => usual.set::<false>(words, self.bits, digest.h1),
+        if self.hashes == lanes::USUAL && self.is_usual() {
+            return self.usual.set::<false>(words, self.bits, digest.h1);
         }
+        self.is_set_inline().then(|| flat::set_loop::<false>(words, self.bits, self.hashes, digest)).flatten()
     }
 
     #[inline(always)]
@@ -335,9 +335,6 @@ impl Layout for Flat {
     }
 }
 
-/// For so many positions of a single key, vector code is not worth a call.
-const FEW: u32 = 4;
-
 /// Tests a key by itself where the number of positions or the scheme is not the usual one; `code` is for `span` bits, or slices of
 /// them.
 #[inline]
@@ -349,7 +346,7 @@ pub(crate) fn test_unusual<const SLICED: bool, L: Layout + Copy>(
     digest: Digest,
 ) -> bool {
     match code {
-        Code::Lanes(with) if layout.hashes() > FEW => {
+        Code::Lanes(with) if layout.hashes() > lanes::FEW => {
             lanes::test::<SLICED>(with, words, span, layout.hashes(), digest.h1)
         }
         Code::Lanes(_) | Code::Narrow => flat::test::<SLICED, true>(words, span, layout.hashes(), digest),

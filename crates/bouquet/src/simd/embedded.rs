@@ -13,7 +13,7 @@
 use std::arch::asm;
 use std::arch::x86_64::__m128i;
 
-use super::lanes::{CURVES, GATHERED, NEAR, USUAL};
+use super::lanes::{CURVES, MOST, USUAL};
 use super::line::Line;
 use super::split_block::{Block, SALT};
 use crate::hash::{Digest, Ring};
@@ -44,6 +44,7 @@ pub(super) fn anew<T>(at: *const T) -> *const T {
 }
 
 /// What the code below reads, eight numbers for eight lanes each.
+#[derive(Clone, Copy)]
 #[repr(C, align(32))]
 struct Eights<const N: usize>([[u32; 8]; N]);
 
@@ -115,22 +116,33 @@ pub(super) unsafe fn split_test(block: *const Block, x: u32) -> bool {
     found != 0
 }
 
-/// The numbers of the positions; what is added to each, or in slices is to be multiplied; the place in 32 bits; a one in every lane
-/// that has a position, and all bits.
-const fn lanes(sliced: bool) -> Eights<5> {
+/// The numbers of eight positions from one on; what is added to each, or in slices is to be multiplied; the place in 32 bits; a one
+/// in every lane that has one of k positions, and all bits.
+const fn lanes(sliced: bool, from: usize, k: usize) -> Eights<5> {
     let (mut numbers, mut curves, mut ones, mut masks, mut i) = ([0; 8], [0; 8], [0; 8], [0; 8], 0);
     while i < 8 {
-        numbers[i] = i as u32;
-        curves[i] = CURVES[sliced as usize][i];
-        ones[i] = ((i as u32) < USUAL) as u32;
+        numbers[i] = (from + i) as u32;
+        curves[i] = CURVES[sliced as usize][from + i];
+        ones[i] = (from + i < k) as u32;
         masks[i] = 0_u32.wrapping_sub(ones[i]);
         i += 1;
     }
     Eights([numbers, curves, [31; 8], ones, masks])
 }
 
-const ANYWHERE: &Eights<5> = &lanes(false);
-const SLICES: &Eights<5> = &lanes(true);
+const ANYWHERE: &Eights<5> = &lanes(false, 0, USUAL as usize);
+const SLICES: &Eights<5> = &lanes(true, 0, USUAL as usize);
+
+/// For each k the first eight positions and the others, anywhere and in slices.
+static ALL: [[[Eights<5>; 2]; MOST as usize + 1]; 2] = {
+    let (mut all, mut k) = ([[[lanes(false, 0, 0); 2]; MOST as usize + 1]; 2], 0);
+    while k <= MOST as usize {
+        all[0][k] = [lanes(false, 0, k), lanes(false, 8, k)];
+        all[1][k] = [lanes(true, 0, k), lanes(true, 8, k)];
+        k += 1;
+    }
+    all
+};
 
 /// The positions of a key before what is particular to a scheme is added, to 0: the second word of the hash, which is in `one`, times
 /// the numbers, and the first.
@@ -212,8 +224,8 @@ macro_rules! test_of_seven {
     };
 }
 
-/// The same with all words by one instruction, which leaves the lanes alone whose mask is zero.
-macro_rules! gathered_test_of_seven {
+/// The same for any number of lanes, with all words by one instruction, which leaves the lanes alone whose mask is zero.
+macro_rules! gathered_test {
     () => {
         concat!(
             "vpsrld ymm2, ymm0, 5\n",
@@ -244,6 +256,41 @@ macro_rules! far_test_of_seven {
     };
 }
 
+/// The test of bits whose positions, anywhere among m or in slices of m, the code given last finds in 0; further operands are its own.
+macro_rules! test_of_lanes {
+    ($sliced:ident, $words:ident, $m:ident, $h1:ident, $eights:expr, $test:expr, $($operand:tt)*) => {{
+        let found: u8;
+        macro_rules! lanes {
+            ($curve:expr, $start:expr, $third:expr) => {
+                assembly!(
+                    [line_of_seven!(), $curve, positions_of_seven!(), $start, $test, "setc {found}"],
+                    _,
+                    _,
+                    words = in(reg) $words,
+                    eights = in(reg) $eights,
+                    one = inout(reg) $h1 => _,
+                    three = inout(reg) $m => _,
+                    next = inout(reg) $third => _,
+                    found = lateout(reg_byte) found,
+                    $($operand)*
+                    options(pure, readonly, nostack),
+                )
+            };
+        }
+        if $sliced {
+            // A slice is m further than the one before.
+            lanes!(
+                "vmovd xmm1, {next:e}\nvpbroadcastd ymm1, xmm1\nvpmulld ymm1, ymm1, ymmword ptr [{eights} + 32]\nvpaddd ymm0, ymm0, ymm1",
+                "vpmulld ymm1, ymm1, ymmword ptr [{eights}]\nvpaddd ymm0, ymm0, ymm1",
+                Ring::<true>::third(Digest { h1: $h1, h2: 0 }) >> 32
+            );
+        } else {
+            lanes!("vpaddd ymm0, ymm0, ymmword ptr [{eights} + 32]", "/* {next} */", 0_u64);
+        }
+        found != 0
+    }};
+}
+
 /// Whether the [`USUAL`] bits of a key, anywhere among m or in slices of m, are all one; when they are `FAR`, the first four are looked
 /// at before the others are read.
 ///
@@ -251,62 +298,35 @@ macro_rules! far_test_of_seven {
 ///
 /// The machine has AVX2, and the words have m bits, at least one, or [`USUAL`] slices of them.
 #[inline(always)]
-pub(super) unsafe fn lanes_test<const SLICED: bool, const HOW: u8>(words: *const u64, m: u64, h1: u64) -> bool {
+pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(words: *const u64, m: u64, h1: u64) -> bool {
     const { assert!(USUAL == 7) };
-    let found: u8;
-    let third = if SLICED { Ring::<true>::third(Digest { h1, h2: 0 }) >> 32 } else { 0 };
-    macro_rules! seven {
-        ($curve:expr, $start:expr, $test:expr, $eights:expr, $($operand:tt)*) => {
-            assembly!(
-                [line_of_seven!(), $curve, positions_of_seven!(), $start, $test, "setc {found}"],
-                _,
-                _,
-                words = in(reg) words,
-                eights = in(reg) $eights,
-                one = inout(reg) h1 => _,
-                three = inout(reg) m => _,
-                found = lateout(reg_byte) found,
-                $($operand)*
-                options(pure, readonly, nostack),
-            )
-        };
-    }
-    macro_rules! anywhere {
-        ($test:expr, $($operand:tt)*) => {
-            seven!("vpaddd ymm0, ymm0, ymmword ptr [{eights} + 32]", "", $test, ANYWHERE, $($operand)*)
-        };
-    }
-    // A slice is m further than the one before.
-    macro_rules! in_slices {
-        ($test:expr, $($operand:tt)*) => {
-            seven!(
-                "vmovd xmm1, {next:e}\nvpbroadcastd ymm1, xmm1\nvpmulld ymm1, ymm1, ymmword ptr [{eights} + 32]\nvpaddd ymm0, ymm0, ymm1",
-                "vpmulld ymm1, ymm1, ymmword ptr [{eights}]\nvpaddd ymm0, ymm0, ymm1",
-                $test,
-                SLICES,
-                $($operand)*
-            )
-        };
-    }
+    let eights = if SLICED { SLICES } else { ANYWHERE };
     // SAFETY: the machine has the instructions, as the caller promises; they read the constants and up to seven times 32 bits, whose
     // numbers are those of positions below m, or in their slices, which the words have; where 32 bits do not tell a position, there
     // are at least 2^32 bits, and words for any number. If threads share the words, it is as if each had been loaded at some moment:
     // no bit is looked at twice, and what lies in one word is read at once.
     unsafe {
-        match (SLICED, HOW) {
-            (false, NEAR) => anywhere!(test_of_seven!(), next = out(reg) _, five = out(reg) _, seven = out(reg) _,),
-            (false, GATHERED) => anywhere!(gathered_test_of_seven!(),),
-            (false, _) => anywhere!(far_test_of_seven!(), next = out(reg) _, five = out(reg) _, seven = out(reg) _,),
-            (true, NEAR) => {
-                in_slices!(test_of_seven!(), next = inout(reg) third => _, five = out(reg) _, seven = out(reg) _,);
-            }
-            (true, GATHERED) => in_slices!(gathered_test_of_seven!(), next = in(reg) third,),
-            (true, _) => {
-                in_slices!(far_test_of_seven!(), next = inout(reg) third => _, five = out(reg) _, seven = out(reg) _,);
-            }
+        if FAR {
+            test_of_lanes!(SLICED, words, m, h1, eights, far_test_of_seven!(), five = out(reg) _, seven = out(reg) _,)
+        } else {
+            test_of_lanes!(SLICED, words, m, h1, eights, test_of_seven!(), five = out(reg) _, seven = out(reg) _,)
         }
     }
-    found != 0
+}
+
+/// The same for k bits, at most [`MOST`], gathered, the first eight before the others.
+///
+/// # Safety
+///
+/// The machine has AVX2, and the words have m bits, at least one, or k slices of them.
+#[inline(always)]
+pub(super) unsafe fn gathered_test<const SLICED: bool>(words: *const u64, m: u64, k: u32, h1: u64) -> bool {
+    let [first, others] = &ALL[SLICED as usize][k.min(MOST) as usize];
+    // SAFETY: as above; lanes without a position read nothing.
+    unsafe {
+        test_of_lanes!(SLICED, words, m, h1, first, gathered_test!(),)
+            && (k <= 8 || test_of_lanes!(SLICED, words, m, h1, others, gathered_test!(),))
+    }
 }
 
 /// By how much a word is shifted for its fields, the early ones and the late; the place in 32 bits.

@@ -53,19 +53,22 @@ impl Instructions {
     }
 }
 
-/// Whether a key has as many positions as in most filters, [`USUAL`], and there is vector code for them, which single calls have
-/// inlined: where the bits are, and how they are fetched.
+/// The vector code that single calls have inlined, if there is some for as many positions as a key has: where the bits are, and how
+/// they are fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Usual {
-    /// In some cache, loaded one by one.
+    /// [`USUAL`] positions in some cache, loaded one by one.
     Near(Avx2),
-    /// The same, gathered.
-    NearGathered(Avx2),
-    /// Beyond: the first four are looked at before the others are read.
+    /// The same beyond: the first four are looked at before the others are read.
     Far(Avx2),
-    /// It has not.
+    /// So many in some cache, gathered.
+    Gathered(Avx2, u32),
+    /// There is none.
     Not,
 }
+
+/// For so many positions, vector code is not worth it.
+pub(crate) const FEW: u32 = 4;
 
 impl Usual {
     /// What there is for a filter of so many bits.
@@ -73,7 +76,7 @@ impl Usual {
         let Instructions { avx2, gathers } = instructions;
         match hashes {
             USUAL if bits > NEAR_BITS => Usual::Far(avx2),
-            USUAL if gathers => Usual::NearGathered(avx2),
+            _ if gathers && bits <= NEAR_BITS && hashes > FEW && hashes <= MOST => Usual::Gathered(avx2, hashes),
             USUAL => Usual::Near(avx2),
             _ => Usual::Not,
         }
@@ -89,9 +92,9 @@ impl Usual {
     pub(crate) fn test<const SLICED: bool>(self, words: &[u64], m: u64, h1: u64) -> Option<bool> {
         // A loop over keys asks this once.
         match self {
-            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, NEAR>(words, m, h1))),
-            Usual::NearGathered(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, GATHERED>(words, m, h1))),
-            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, FAR>(words, m, h1))),
+            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, false>(words, m, h1))),
+            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, true>(words, m, h1))),
+            Usual::Gathered(avx2, k) => Some(vouched!(avx2, vector::test_gathered::<SLICED>(words, m, k, h1))),
             Usual::Not => None,
         }
     }
@@ -99,15 +102,19 @@ impl Usual {
     /// The same for words that threads share: every bit is looked at once, at some moment.
     #[inline(always)]
     pub(crate) fn test_shared<const SLICED: bool>(self, words: &[AtomicU64], m: u64, h1: u64) -> Option<bool> {
+        let k = if let Usual::Gathered(_, k) = self { k } else { USUAL };
+        if !holds::<SLICED>(words, m, k) {
+            return self.is_usual().then_some(false);
+        }
         match self {
-            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, NEAR>(words, m, h1))),
-            Usual::NearGathered(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, GATHERED>(words, m, h1))),
-            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, FAR>(words, m, h1))),
+            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, false>(words, m, h1))),
+            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, true>(words, m, h1))),
+            Usual::Gathered(avx2, k) => Some(vouched!(avx2, vector::test_shared_gathered::<SLICED>(words, m, k, h1))),
             Usual::Not => None,
         }
     }
 
-    /// Sets the bits of a key and says whether one was new; nothing is done when the words do not have the bits or this is not
+    /// Sets the [`USUAL`] bits of a key and says whether one was new; nothing is done when the words do not have the bits or this is not
     /// usual. It looks by vector code, which the compiler leaves out if nobody asks whether a bit was new, and sets the bits one after
     /// the other: vector code that does that is no faster.
     #[inline(always)]
@@ -120,14 +127,6 @@ impl Usual {
         flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
     }
 }
-
-/// How the words of a key are fetched, as [`Usual`] has it.
-#[cfg(target_arch = "x86_64")]
-pub(super) const NEAR: u8 = 0;
-#[cfg(target_arch = "x86_64")]
-pub(super) const GATHERED: u8 = 1;
-#[cfg(target_arch = "x86_64")]
-pub(super) const FAR: u8 = 2;
 
 /// Calls one of two forms of a function: that which gathers where the machine does it quickly, or that which does not.
 macro_rules! fetched {
@@ -144,13 +143,13 @@ macro_rules! fetched {
 }
 
 /// Whether the k bits of a key are all one; false when the words do not have the bits. Where these are beyond the caches, or more
-/// than eight, the first four bits are looked at before the others.
+/// than eight and loaded one by one, the first four bits are looked at before the others.
 #[inline]
 pub(crate) fn test<const SLICED: bool>(with: Instructions, words: &[u64], m: u64, k: u32, h1: u64) -> bool {
     if !holds::<SLICED>(words, m, k) {
         return false;
     }
-    if words.len() as u64 > NEAR_BITS / 64 || k > 8 {
+    if words.len() as u64 > NEAR_BITS / 64 || (k > 8 && !with.gathers) {
         return fetched!(with, k, test_far, words, m, h1);
     }
     fetched!(with, k, test_near, words, m, h1)
@@ -211,10 +210,8 @@ mod vector {
     use std::sync::atomic::AtomicU64;
 
     use super::{CURVES, USUAL, holds};
-    #[cfg(target_feature = "avx2")]
-    use super::{GATHERED, NEAR};
     use crate::hash::{Digest, Ring};
-    use crate::simd::embedded::{anew, lanes_test};
+    use crate::simd::embedded::{anew, gathered_test, lanes_test};
     use crate::simd::side_by_side;
 
     const MOST: usize = super::MOST as usize;
@@ -427,26 +424,65 @@ mod vector {
         }
     }
 
-    /// As [`super::Usual::test`].
+    /// As [`super::Usual::test`] with bits that are loaded one by one.
     ///
     /// # Safety
     ///
     /// The machine has AVX2.
     #[inline(always)]
-    pub(super) unsafe fn test_usual<const SLICED: bool, const HOW: u8>(words: &[u64], m: u64, h1: u64) -> bool {
+    pub(super) unsafe fn test_usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: `holds` has shown that the words have the bits, and the caller vouches for AVX2.
-        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, HOW>(words, m, h1) }
+        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, FAR>(words, m, h1) }
     }
 
-    /// As [`super::Usual::test_shared`], by assembly: compilers may read what is not atomic as often as they like.
+    /// The same with k bits that are gathered.
     ///
     /// # Safety
     ///
     /// The machine has AVX2.
     #[inline(always)]
-    pub(super) unsafe fn test_shared<const SLICED: bool, const HOW: u8>(words: &[AtomicU64], m: u64, h1: u64) -> bool {
+    pub(super) unsafe fn test_gathered<const SLICED: bool>(words: &[u64], m: u64, k: u32, h1: u64) -> bool {
+        if !holds::<SLICED>(words, m, k) {
+            return false;
+        }
+        #[cfg(target_feature = "avx2")]
+        if k == USUAL {
+            // SAFETY: `holds` has shown that the words have the bits, and the build demands AVX2.
+            return unsafe { has_all::<USUAL, SLICED, true>(words, m, h1) };
+        }
         // SAFETY: `holds` has shown that the words have the bits, and the caller vouches for AVX2.
-        holds::<SLICED>(words, m, USUAL) && unsafe { lanes_test::<SLICED, HOW>(anew(words.as_ptr()).cast(), m, h1) }
+        unsafe { gathered_test::<SLICED>(words.as_ptr(), m, k, h1) }
+    }
+
+    /// As [`test_usual`], by assembly: compilers may read what is not atomic as often as they like.
+    ///
+    /// # Safety
+    ///
+    /// The machine has AVX2, and the words have m bits, at least one, or [`USUAL`] slices of them.
+    #[inline(always)]
+    pub(super) unsafe fn test_shared<const SLICED: bool, const FAR: bool>(
+        words: &[AtomicU64],
+        m: u64,
+        h1: u64,
+    ) -> bool {
+        // SAFETY: the caller has seen to it.
+        unsafe { lanes_test::<SLICED, FAR>(anew(words.as_ptr()).cast(), m, h1) }
+    }
+
+    /// As [`test_gathered`] in the same way.
+    ///
+    /// # Safety
+    ///
+    /// The machine has AVX2, and the words have m bits, at least one, or k slices of them.
+    #[inline(always)]
+    pub(super) unsafe fn test_shared_gathered<const SLICED: bool>(
+        words: &[AtomicU64],
+        m: u64,
+        k: u32,
+        h1: u64,
+    ) -> bool {
+        // SAFETY: the caller has seen to it.
+        unsafe { gathered_test::<SLICED>(anew(words.as_ptr()).cast(), m, k, h1) }
     }
 
     /// Whether the [`USUAL`] bits of a key are all one.
@@ -456,9 +492,9 @@ mod vector {
     /// As for [`has_all`].
     #[cfg(not(target_feature = "avx2"))]
     #[inline(always)]
-    unsafe fn usual<const SLICED: bool, const HOW: u8>(words: &[u64], m: u64, h1: u64) -> bool {
+    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { lanes_test::<SLICED, HOW>(words.as_ptr(), m, h1) }
+        unsafe { lanes_test::<SLICED, FAR>(words.as_ptr(), m, h1) }
     }
 
     /// The same.
@@ -469,13 +505,13 @@ mod vector {
     #[cfg(target_feature = "avx2")]
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn usual<const SLICED: bool, const HOW: u8>(words: &[u64], m: u64, h1: u64) -> bool {
+    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: the caller has seen to it.
         unsafe {
-            match HOW {
-                NEAR => has_all::<USUAL, SLICED, false>(words, m, h1),
-                GATHERED => has_all::<USUAL, SLICED, true>(words, m, h1),
-                _ => has_all_far::<USUAL, SLICED, false>(words, m, h1),
+            if FAR {
+                has_all_far::<USUAL, SLICED, false>(words, m, h1)
+            } else {
+                has_all::<USUAL, SLICED, false>(words, m, h1)
             }
         }
     }
@@ -610,9 +646,10 @@ mod tests {
         Avx2::detected().map_or(vec![], |avx2| [false, true].map(|gathers| Instructions { avx2, gathers }).into())
     }
 
-    /// All that is usual, whatever suits the size.
-    fn usual(avx2: Avx2) -> [Usual; 3] {
-        [Usual::Near(avx2), Usual::NearGathered(avx2), Usual::Far(avx2)]
+    /// All that is usual for k positions, whatever suits the size.
+    fn usual(avx2: Avx2, k: u32) -> Vec<Usual> {
+        let gathered = Usual::Gathered(avx2, k);
+        if k == USUAL { vec![gathered, Usual::Near(avx2), Usual::Far(avx2)] } else { vec![gathered] }
     }
 
     fn shared(words: &[u64]) -> Vec<AtomicU64> {
@@ -645,10 +682,10 @@ mod tests {
                 test_batch::<BATCH, SLICED>(with, &words, m, k, &keys, &mut answers, sift);
                 assert_eq!(answers, expected, "m {m}, k {k}, sift {sift}");
             }
-            if k == USUAL {
+            {
                 // Large vectors are copied once in a while only.
                 let atomic = if round % 13 == 1 || words.len() < 2_000 { shared(&words) } else { vec![] };
-                for usual in usual(with.avx2) {
+                for usual in usual(with.avx2, k) {
                     assert!(
                         keys.iter()
                             .map(|h1| usual.test::<SLICED>(&words, m, *h1))
@@ -665,7 +702,7 @@ mod tests {
             }
             let mut found = set_batch::<SLICED>(with, &mut words, m, k, half);
             for &h1 in other {
-                let usual = usual(with.avx2)[random.below(3) as usize];
+                let usual = usual(with.avx2, USUAL)[random.below(3) as usize];
                 let new = if k == USUAL { usual.set::<SLICED>(&mut words, m, h1) } else { None };
                 found += u64::from(new.unwrap_or_else(|| set_batch::<SLICED>(with, &mut words, m, k, &[h1]) == 1));
             }
@@ -680,7 +717,7 @@ mod tests {
             assert!(!test::<false>(with, &words, 65, 3, 7) && !test::<true>(with, &words, 22, 3, 7));
             test_batch::<4, false>(with, &words, 65, 3, &[7; 3], &mut answers, true);
             assert_eq!(answers, [false; 3]);
-            for usual in usual(with.avx2) {
+            for usual in usual(with.avx2, USUAL) {
                 assert_eq!([usual.test::<false>(&words, 65, 7), usual.test::<true>(&words, 10, 7)], [Some(false); 2]);
                 assert_eq!(usual.test_shared::<true>(&shared(&words), 10, 7), Some(false));
                 assert_eq!(usual.set::<false>(&mut words, 65, 7), None);
