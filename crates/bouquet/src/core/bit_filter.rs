@@ -146,32 +146,12 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
 
     /// Tests keys, `answers[i]` for `keys[i]`; vector code may choose its instructions here, once.
     fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
-        if !self.asks_ahead(words.len()) {
-            keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.test(words, key.digest(hashing)));
-            return;
-        }
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = digests(self, words, hashing, keys);
-            for (digest, answer) in digests.iter().zip(answers).take(keys.len()) {
-                *answer = self.test(words, *digest);
-            }
-        }
+        test_one_by_one(self, words, hashing, keys, answers);
     }
 
     /// Inserts keys and says how many had a new bit.
     fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
-        let set = |words: &mut [u64], digest| {
-            u64::from(self.set_usually(words, digest).unwrap_or_else(|| self.set(words, digest)))
-        };
-        if !self.asks_ahead(words.len()) {
-            return keys.iter().map(|key| set(words, key.digest(hashing))).sum();
-        }
-        let mut fresh = 0;
-        for keys in keys.chunks(BATCH) {
-            let digests = digests(self, words, hashing, keys);
-            fresh += digests.iter().take(keys.len()).map(|digest| set(words, *digest)).sum::<u64>();
-        }
-        fresh
+        set_one_by_one(self, words, hashing, keys)
     }
 
     /// The expected false-positive rate with this many distinct keys.
@@ -266,6 +246,44 @@ pub(crate) fn set_each<L: Layout>(layout: &L, words: &mut [u64], digest: Digest)
         None => layout.all(digest, set),
     };
     true
+}
+
+/// Tests keys one after the other; where the filter is larger than the cache, their words are asked for in advance.
+#[inline]
+pub(crate) fn test_one_by_one<L: Layout, K: Key>(
+    layout: &L,
+    words: &[u64],
+    hashing: &Hashing,
+    keys: &[K],
+    answers: &mut [bool],
+) {
+    if !layout.asks_ahead(words.len()) {
+        keys.iter().zip(answers).for_each(|(key, answer)| *answer = layout.test(words, key.digest(hashing)));
+        return;
+    }
+    for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+        let digests = digests(layout, words, hashing, keys);
+        for (digest, answer) in digests.iter().zip(answers).take(keys.len()) {
+            *answer = layout.test(words, *digest);
+        }
+    }
+}
+
+/// The same for insertion, which says how many had a new bit.
+#[inline]
+pub(crate) fn set_one_by_one<L: Layout, K: Key>(layout: &L, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
+    let set = |words: &mut [u64], digest| {
+        u64::from(layout.set_usually(words, digest).unwrap_or_else(|| layout.set(words, digest)))
+    };
+    if !layout.asks_ahead(words.len()) {
+        return keys.iter().map(|key| set(words, key.digest(hashing))).sum();
+    }
+    let mut fresh = 0;
+    for keys in keys.chunks(BATCH) {
+        let digests = digests(layout, words, hashing, keys);
+        fresh += digests.iter().take(keys.len()).map(|digest| set(words, *digest)).sum::<u64>();
+    }
+    fresh
 }
 
 /// A filter of bits whose positions a [`Layout`] gives.

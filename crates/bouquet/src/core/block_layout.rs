@@ -15,12 +15,12 @@ use std::sync::{Arc, OnceLock};
 
 use crate::capability::Estimate;
 use crate::core::Layout;
-use crate::core::bit_filter::{digests, set_each, test_each};
+use crate::core::bit_filter::{digests, set_each, set_one_by_one, test_each, test_one_by_one};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, SplitMix, fastrange};
 use crate::key::{BATCH, Key};
 use crate::kind::{Config, Facts, Setting};
-use crate::simd::{Avx2, INLINED, line, prefetch, unrolled};
+use crate::simd::{line, prefetch, unrolled};
 use crate::store::BitStore;
 use crate::theory::blocks::{self, Inner};
 
@@ -84,12 +84,11 @@ pub struct Blocks<K> {
     hashes: u32,
     /// The bits in every block of a key, and how many of the first blocks have one more: no key pays for the division.
     share: (u32, u32),
-    /// The vector code for places in a cache line, if all follow from the digest or from one derived of it.
-    vector: Option<Avx2>,
-    /// The same if all follow from the digest, as for a rate of 1 %: what a single test looks at.
-    quick: Option<Avx2>,
-    /// The k of a rate of 1 % in a cache line, 6, or one more, if it is one of them; else zero. For these, set is inlined.
-    usual: u32,
+    /// The places in a cache line, if that is the block and there is unrolled code for them; else zero. For 6, the k of a rate of 1 %,
+    /// and 7, set is inlined.
+    places: u32,
+    /// The vector code for them, if all follow from the digest or from one word derived of it.
+    code: Option<line::Code>,
     patterns: Arc<OnceLock<Vec<u64>>>,
     kind: PhantomData<K>,
 }
@@ -140,6 +139,15 @@ fn set_in_line<const K: u32>(line: &mut [u64; 8], digest: Digest) -> bool {
         line[word] |= 1 << bit;
     });
     ones != u64::from(K)
+}
+
+/// Sets the bits of an unusual number of places. Out of line and by parts, so that a loop over keys keeps the filter in registers.
+#[inline(never)]
+fn set_places(code: Option<line::Code>, line: &mut [u64; 8], places: u32, digest: Digest) -> bool {
+    match code {
+        Some(line::Code::Avx512(avx512)) => line::set_any(avx512, line, places, digest, Fields::MORE),
+        _ => unrolled!(places, set_in_line, line, digest),
+    }
 }
 
 impl<K> PartialEq for Blocks<K> {
@@ -266,23 +274,12 @@ impl<K: BlockKind> Blocks<K> {
         }
     }
 
-    /// Whether the block is a cache line and all places in it are fields of h2: the usual case, which needs no [`Fields`].
-    #[inline(always)]
-    fn in_line(&self) -> bool {
-        self.shape == Shape { block_bits: LINE_BITS, blocks_per_key: 1, patterns: 0 } && self.hashes <= LINE_HASHES
-    }
-
     /// Out of line, so that a loop over keys with the usual layout has the registers for itself.
     #[inline(never)]
     fn test_unusual(&self, words: &[u64], digest: Digest) -> bool {
-        if self.in_line() {
-            let lines = words.as_chunks::<8>().0;
-            if let Some(avx2) = self.vector {
-                let more = |digest: Digest| digest.derive(Fields::MORE).h1;
-                return line::test_more(avx2, lines, self.blocks, self.hashes, digest, more);
-            }
-            let Some(line) = lines.get(self.block(digest, 0) as usize) else { return false };
-            return unrolled!(self.hashes, line_has, line, digest);
+        if self.places != 0 {
+            let line = words.as_chunks().0.get(self.block(digest, 0) as usize);
+            return line.is_some_and(|line| unrolled!(self.places, line_has, line, digest));
         }
         if self.in_word() {
             let mut missing = 0;
@@ -290,6 +287,12 @@ impl<K: BlockKind> Blocks<K> {
             return missing == 0;
         }
         test_each(self, words, digest)
+    }
+
+    /// The code for a batch, unless one key after the other, hashed on the way, is faster: in the cache, where it is inlined.
+    #[inline]
+    fn batch_code(&self, words: &[u64]) -> Option<line::Code> {
+        self.code.filter(|code| !code.is_inlined(self.places) || words.len() > Self::NEAR_WORDS)
     }
 
     /// Whether a block fits in one word and its bits are the key's own, so that a mask serves.
@@ -338,15 +341,15 @@ impl<K: BlockKind> Layout for Blocks<K> {
             blocks,
             hashes,
             share: (hashes / g, hashes % g),
-            vector: None,
-            quick: None,
-            usual: 0,
+            places: 0,
+            code: None,
             patterns: Arc::default(),
             kind: PhantomData,
         };
-        layout.vector = Avx2::detected().filter(|_| layout.in_line() && hashes <= 2 * line::MOST);
-        layout.quick = layout.vector.filter(|_| hashes <= line::MOST);
-        layout.usual = if layout.in_line() && matches!(hashes, 6 | 7) { hashes } else { 0 };
+        if shape == (Shape { block_bits: LINE_BITS, blocks_per_key: 1, patterns: 0 }) && hashes <= LINE_HASHES {
+            layout.places = hashes;
+            layout.code = line::Code::detected().filter(|_| hashes <= 2 * line::MOST);
+        }
         Ok(layout)
     }
 
@@ -396,32 +399,37 @@ impl<K: BlockKind> Layout for Blocks<K> {
 
     #[inline(always)]
     fn test(&self, words: &[u64], digest: Digest) -> bool {
-        match self.quick {
-            Some(avx2) => line::test(avx2, words.as_chunks().0, self.blocks, self.hashes, digest),
+        match self.code {
+            Some(code) => line::test(code, words.as_chunks().0, self.blocks, self.places, digest, Fields::MORE),
             None => self.test_unusual(words, digest),
         }
     }
 
     #[inline(always)]
     fn is_usual(&self) -> bool {
-        self.usual != 0
+        self.places != 0
     }
 
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        if self.usual == 0 {
+        if self.places == 0 {
             return None;
         }
         let line = words.as_chunks_mut().0.get_mut(self.block(digest, 0) as usize)?;
-        Some(if self.usual == 6 { set_in_line::<6>(line, digest) } else { set_in_line::<7>(line, digest) })
+        Some(match (self.places, self.code) {
+            (6, Some(line::Code::Avx512(avx512))) => line::set::<6>(avx512, line, digest.h2),
+            (7, Some(line::Code::Avx512(avx512))) => line::set::<7>(avx512, line, digest.h2),
+            (6, _) => set_in_line::<6>(line, digest),
+            (7, _) => set_in_line::<7>(line, digest),
+            (places, code) => set_places(code, line, places, digest),
+        })
     }
 
     #[inline(never)]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        if self.in_line() {
-            let block = self.block(digest, 0) as usize;
-            let Some(line) = words.as_chunks_mut::<8>().0.get_mut(block) else { return false };
-            return unrolled!(self.hashes, set_in_line, line, digest);
+        if self.places != 0 {
+            let line = words.as_chunks_mut().0.get_mut(self.block(digest, 0) as usize);
+            return line.is_some_and(|line| set_places(self.code, line, self.places, digest));
         }
         if self.in_word() {
             let mut fresh = 0;
@@ -447,23 +455,23 @@ impl<K: BlockKind> Layout for Blocks<K> {
     }
 
     fn test_batch<Q: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[Q], answers: &mut [bool]) {
+        let Some(code) = self.batch_code(words) else { return test_one_by_one(self, words, hashing, keys, answers) };
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            match self.quick {
-                Some(avx2) if !INLINED || words.len() > Self::NEAR_WORDS => {
-                    let digests = &digests(self, words, hashing, keys)[..keys.len()];
-                    line::test_batch(avx2, words.as_chunks().0, self.blocks, self.hashes, digests, answers);
-                }
-                _ if words.len() <= Self::NEAR_WORDS => {
-                    let each = keys.iter().zip(answers);
-                    each.for_each(|(key, answer)| *answer = self.test(words, key.digest(hashing)));
-                }
-                _ => {
-                    let digests = digests(self, words, hashing, keys);
-                    let each = digests.iter().zip(answers).take(keys.len());
-                    each.for_each(|(digest, answer)| *answer = self.test(words, *digest));
-                }
-            }
+            let digests = &digests(self, words, hashing, keys)[..keys.len()];
+            let lines = words.as_chunks().0;
+            line::test_batch(code, lines, self.blocks, self.places, digests, Fields::MORE, answers);
         }
+    }
+
+    fn set_batch<Q: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[Q]) -> u64 {
+        let Some(line::Code::Avx512(avx512)) = self.batch_code(words) else {
+            return set_one_by_one(self, words, hashing, keys);
+        };
+        let each = keys.chunks(BATCH).map(|keys| {
+            let digests = &digests(self, words, hashing, keys)[..keys.len()];
+            line::set_batch(avx512, words.as_chunks_mut().0, self.blocks, self.places, digests, Fields::MORE)
+        });
+        each.sum()
     }
 
     fn expected_rate(&self, items: u64) -> f64 {
@@ -516,26 +524,62 @@ mod tests {
     use super::*;
     use crate::core::{BitFilter, blocked::Blocked};
 
-    /// What machines without the vector code compute.
+    /// What machines compute that have less than this one, and this one itself.
     #[test]
-    fn the_code_for_all_machines_sets_and_answers_the_same() {
+    fn the_code_for_every_machine_sets_and_answers_the_same() {
         for hashes in 1..=LINE_HASHES {
             let config = Config::new(&Blocked::FACTS).set("bits", "8192").unwrap();
             let config = config.set("hashes", &hashes.to_string()).unwrap();
-            let quick = Blocks::<Blocked>::plan(&config).unwrap();
-            let plain = Blocks { vector: None, quick: None, ..quick.clone() };
-            let [mut one, mut two] = [quick, plain]
-                .map(|layout| BitFilter::with_parts(&config, layout, BitStore::zeroed(8_192).unwrap(), 0));
+            let layout = Blocks::<Blocked>::plan(&config).unwrap();
+            let forced = |code| {
+                let layout = Blocks { code, ..layout.clone() };
+                BitFilter::with_parts(&config, layout, BitStore::zeroed(8_192).unwrap(), 0)
+            };
             let keys: Vec<u64> = (0..600).collect();
-            assert_eq!(one.insert_batch(&keys[..300]), two.insert_batch(&keys[..300]));
-            assert!(keys[300..].iter().all(|key| one.insert(key) == two.insert(key)));
-            assert_eq!(one.bits(), two.bits(), "{hashes} places");
             let asked: Vec<u64> = (500..5_000).collect();
-            let mut answers = vec![false; asked.len()];
-            one.contains_batch(&asked, &mut answers);
-            let single = |key: &u64| (one.contains(key), two.contains(key));
-            assert!(asked.iter().zip(&answers).all(|(key, answer)| single(key) == (*answer, *answer)));
-            assert!(answers.contains(&true) && answers.contains(&false), "{hashes} places");
+            let mut plain = forced(None);
+            let new = plain.insert_batch(&keys[..300]);
+            let single: Vec<_> = keys[200..].iter().map(|key| plain.insert(key)).collect();
+            let found: Vec<_> = asked.iter().map(|key| plain.contains(key)).collect();
+            assert!(found.contains(&true) && found.contains(&false), "{hashes} places");
+            let codes = line::Code::all().filter(|_| hashes <= 2 * line::MOST);
+            for code in codes.map(Some).chain([None, layout.code]) {
+                let mut filter = forced(code);
+                assert_eq!(filter.insert_batch(&keys[..300]), new, "{code:?}, {hashes} places");
+                assert!(keys[200..].iter().zip(&single).all(|(key, new)| filter.insert(key) == *new));
+                assert_eq!(filter.bits(), plain.bits(), "{code:?}, {hashes} places");
+                assert!(asked.iter().zip(&found).all(|(key, found)| filter.contains(key) == *found));
+                let mut answers = vec![false; asked.len()];
+                filter.contains_batch(&asked, &mut answers);
+                assert_eq!(answers, found, "{code:?}, {hashes} places");
+            }
+        }
+    }
+
+    /// Beyond the second-level cache, where batches ask the memory in advance, at the rates that people ask for.
+    #[test]
+    fn large_filters_are_the_same_on_every_machine() {
+        for (fpr, items) in [(0.1, "700000"), (0.01, "300000"), (0.001, "200000"), (0.0001, "100000")] {
+            let config =
+                Config::new(&Blocked::FACTS).set("items", items).unwrap().set("fpr", &fpr.to_string()).unwrap();
+            let layout = Blocks::<Blocked>::plan(&config).unwrap();
+            assert!(layout.bits() > 64 * Blocks::<Blocked>::NEAR_WORDS as u64 && layout.places != 0, "{fpr}");
+            let filters = line::Code::all().map(Some).chain([None]).map(|code| {
+                let store = BitStore::zeroed(layout.bits()).unwrap();
+                let mut filter = BitFilter::with_parts(&config, Blocks { code, ..layout.clone() }, store, 0);
+                let new = filter.insert_batch(&(0..5_000_u64).collect::<Vec<_>>());
+                let keys: Vec<u64> = (4_000..9_000).collect();
+                let mut answers = vec![false; keys.len()];
+                filter.contains_batch(&keys, &mut answers);
+                assert!(
+                    keys.iter().zip(&answers).all(|(key, answer)| filter.contains(key) == *answer),
+                    "{code:?}, {fpr}"
+                );
+                (filter, new, answers)
+            });
+            let filters: Vec<_> = filters.collect();
+            assert!(filters.iter().all(|filter| *filter == filters[0]), "{fpr}");
+            assert!(filters[0].2[..1_000].iter().all(|answer| *answer), "{fpr}");
         }
     }
 }

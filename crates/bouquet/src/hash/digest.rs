@@ -88,11 +88,15 @@ impl Digest {
     pub fn derive(self, stream: u64) -> Self {
         // Two rounds of the 64-bit finaliser of MurmurHash3 (Stafford's variant 13), each a bijection of its half for
         // a fixed other half, so that no entropy is lost.
-        let h1 = mix(self.h1 ^ stream.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let h1 = mix(self.h1 ^ stream.wrapping_mul(STREAM));
         let h2 = mix(self.h2.wrapping_add(h1));
         Digest { h1: mix(h1 ^ h2), h2 }
     }
 }
+
+/// The multipliers of [`mix`], and that of a stream's number.
+pub(crate) const MIX: [u64; 2] = [0xBF58_476D_1CE4_E5B9, 0x94D0_49BB_1331_11EB];
+pub(crate) const STREAM: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A bijective 64-bit mixer (Stafford's variant 13 of the MurmurHash3 finaliser, as in SplitMix64).
 ///
@@ -102,8 +106,8 @@ impl Digest {
 #[must_use]
 #[inline]
 pub fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x = (x ^ (x >> 30)).wrapping_mul(MIX[0]);
+    x = (x ^ (x >> 27)).wrapping_mul(MIX[1]);
     x ^ (x >> 31)
 }
 

@@ -62,6 +62,8 @@ mod universal;
 
 pub use choices::Choices;
 pub use digest::{Digest, HashId, Hashing, Secret, SplitMix, fastrange, mix};
+#[cfg(target_arch = "x86_64")]
+pub(crate) use digest::{MIX, STREAM};
 pub use family::{Family, Halving, MAX_HASHES, Reduction};
 pub use one_hash::OneHash;
 pub(crate) use one_hash::prime_from;

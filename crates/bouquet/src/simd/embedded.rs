@@ -422,5 +422,15 @@ mod tests {
             })*};
         }
         check!(Bloom, Partitioned, BlockedBloom, UltraFastBloom, SharedBloom, SharedUltraFastBloom);
+        // Lines by this code, though the machine may have better.
+        let line = [u64::MAX / 3; 8];
+        // SAFETY: the machine has AVX2.
+        let sums = unsafe {
+            sums(
+                #[inline(always)]
+                |key| super::line_test(&line, &[1, 0, 0, 0, 0, 0, 0, 0], key),
+            )
+        };
+        assert!(sums.iter().zip(1..).all(|(sum, i)| *sum == [500 + 1_000 * i; 4]), "{sums:?}");
     }
 }

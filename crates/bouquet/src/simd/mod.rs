@@ -28,17 +28,20 @@ macro_rules! unrolled {
 }
 pub(crate) use unrolled;
 
-/// Calls AVX2 code for which the token vouches.
+/// Calls code for which the token vouches: AVX2, or what is named.
 macro_rules! vouched {
-    ($avx2:ident, $call:expr) => {{
+    ($avx2:ident, $call:expr) => {
+        vouched!($avx2: Avx2, $call)
+    };
+    ($token:ident: $instructions:ident, $call:expr) => {{
         #[cfg(target_arch = "x86_64")]
         {
-            let _: $crate::simd::Avx2 = $avx2;
-            // SAFETY: the machine has AVX2, or there would be no token.
+            let _: $crate::simd::$instructions = $token;
+            // SAFETY: the machine has the instructions, or there would be no token.
             unsafe { $call }
         }
         #[cfg(not(target_arch = "x86_64"))]
-        match $avx2 {}
+        match $token {}
     }};
 }
 
@@ -76,6 +79,30 @@ pub(crate) fn gathers_quickly() -> bool {
     })
 }
 
+/// Proof that the machine has AVX-512 (F, DQ, VL) as processors since Ice Lake and Zen 4 have it. The earlier ones are told by
+/// their lack of VBMI, which no code needs: they lower their clock for registers of 512 bits, and whoever calls a filter in between
+/// other work would pay for that.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Avx512(());
+
+#[cfg(not(target_arch = "x86_64"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Avx512 {}
+
+impl Avx512 {
+    pub(crate) fn detected() -> Option<Self> {
+        #[cfg(target_arch = "x86_64")]
+        return (is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi"))
+        .then_some(Avx512(()));
+        #[cfg(not(target_arch = "x86_64"))]
+        return None;
+    }
+}
+
 /// Whether the build's own target features allow AVX2, so that its code is inlined. Then a batch in the cache is hashed on the way:
 /// elsewhere the hash would be called for every key, since code for all machines is not inlined into that for some.
 pub(crate) const INLINED: bool = cfg!(all(target_arch = "x86_64", target_feature = "avx2"));
@@ -100,6 +127,8 @@ const fn side_by_side(numbers: [u32; 4]) -> [u32; 16] {
 
 #[cfg(target_arch = "x86_64")]
 mod embedded;
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx512f")))]
+mod embedded_512;
 pub(crate) mod flat;
 pub(crate) mod four;
 pub(crate) mod lanes;
