@@ -117,7 +117,7 @@ impl<const SLICED: bool, const NARROW: bool> Walk<SLICED, NARROW> {
 /// Whether there are m bits, at least one, in the words, or k slices of m: what makes the unchecked accesses below sound, since
 /// a position is below m, or m further in each slice.
 #[inline(always)]
-pub(super) fn holds<const SLICED: bool>(words: &[u64], m: u64, k: u32) -> bool {
+pub(super) fn holds<const SLICED: bool>(words: &[impl Sized], m: u64, k: u32) -> bool {
     let bits = if SLICED { m.saturating_mul(k.into()) } else { m };
     // Less one, no bits are more than there can be.
     bits.wrapping_sub(1) / 64 < words.len() as u64
@@ -162,6 +162,30 @@ pub(crate) fn test_loaded<const NARROW: bool>(m: u64, k: u32, digest: Digest, lo
         2 => walk.all_of::<2>(m, &load),
         _ => walk.all_of::<3>(m, &load),
     }
+}
+
+/// Sets the [`USUAL`] bits of a digest in words that are read and changed in another way, unless all are one, and says whether one
+/// was zero; nothing is done when the words do not have the bits. The positions stay in registers from the look to the change.
+#[inline(always)]
+pub(crate) fn set_shared<const NARROW: bool, W>(
+    words: &[W],
+    m: u64,
+    digest: Digest,
+    load: impl Fn(&W) -> u64,
+    put: impl Fn(&W, u64),
+) -> bool {
+    if !holds::<false>(words, m, USUAL) {
+        return false;
+    }
+    let mut walk = Walk::<false, NARROW>::new(digest);
+    let positions: [u64; USUAL as usize] = std::array::from_fn(|_| walk.next(m));
+    // SAFETY: a position is below m, and `holds` has shown that the words have these bits.
+    let word = |position: u64| unsafe { words.get_unchecked((position / 64) as usize) };
+    let all = positions.iter().fold(1, |all, position| all & load(word(*position)) >> (position % 64));
+    if all == 0 {
+        positions.iter().for_each(|position| put(word(*position), 1 << (position % 64)));
+    }
+    all == 0
 }
 
 /// Whether the k bits of a digest after the first FROM are all one. Not inlined: absent keys hardly come here.
