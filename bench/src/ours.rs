@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use bouquet::capability::{Contains, Insert, Item};
-use bouquet::core::blocked::BlockedBloom;
+use bouquet::core::blocked::{self, BlockedBloom};
 use bouquet::core::bloom_g::BloomG;
 use bouquet::core::compressed::Compressed;
 use bouquet::core::one_hash::OneHashBloom;
@@ -15,7 +15,7 @@ use bouquet::counting::cuckoo::CuckooFilter;
 use bouquet::counting::quotient::QuotientFilter;
 use bouquet::kind::{Config, Structure};
 use bouquet::shared::SharedBitFilter;
-use bouquet::{Bloom, Filter, SharedBloom, SharedCounting, SharedUltraFastBloom};
+use bouquet::{Bloom, Filter, SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};
 
 use crate::contender::Contender;
 use crate::keys::BenchKey;
@@ -34,6 +34,7 @@ pub fn all<K: BenchKey>() -> Vec<Entry<K>> {
         Entry::of::<CountingBloom>(),
         Entry::of::<SharedUltraFastBloom>(),
         Entry::of::<SharedBloom>(),
+        Entry::of::<SharedWords>(),
         Entry::of::<SharedCounting>(),
         Entry::of::<CuckooFilter>(),
         Entry::of::<QuotientFilter>(),
@@ -193,6 +194,52 @@ impl<K: BenchKey, L: Layout> Contender<K> for SharedBitFilter<L> {
     #[inline]
     fn insert_shared(&self, key: &K) {
         SharedBitFilter::insert(self, key);
+    }
+}
+
+/// The blocked filter that threads share with blocks of one word, so that an insertion changes one.
+pub struct SharedWords(SharedBlockedBloom);
+
+impl<K: BenchKey> Contender<K> for SharedWords {
+    fn name() -> String {
+        format!("bouquet {} 64 (shared)", BlockedBloom::FACTS.id)
+    }
+
+    fn new(n: u64, fpr: f64) -> Option<Self> {
+        let config = Config::new(blocked::KIND.facts()).set("items", &n.to_string()).ok()?;
+        let config = config.set("fpr", &fpr.to_string()).ok()?.set("block", "64").ok()?;
+        SharedBlockedBloom::from_config(&config).ok().map(SharedWords)
+    }
+
+    #[inline]
+    fn insert(&mut self, key: &K) {
+        self.0.insert(key);
+    }
+
+    #[inline]
+    fn contains(&self, key: &K) -> bool {
+        self.0.contains(key)
+    }
+
+    fn bits(&self) -> u64 {
+        self.0.snapshot().bits().len()
+    }
+
+    const BATCH: bool = true;
+
+    fn insert_batch(&mut self, keys: &[K]) {
+        self.0.insert_batch(keys);
+    }
+
+    fn contains_batch(&self, keys: &[K], answers: &mut [bool]) {
+        self.0.contains_batch(keys, answers);
+    }
+
+    const SHARED: bool = true;
+
+    #[inline]
+    fn insert_shared(&self, key: &K) {
+        self.0.insert(key);
     }
 }
 

@@ -110,6 +110,13 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// Sets all bits of a digest in words that threads share, which `load` reads and of which `put` sets bits, and says whether
+    /// one was zero. It looks at all of them first: of a key that is there already nothing is put.
+    #[inline]
+    fn set_shared<W>(&self, words: &[W], digest: Digest, load: impl Fn(&W) -> u64, put: impl Fn(&W, u64)) -> bool {
+        set_each_shared(self, words, digest, load, put)
+    }
+
     /// Sets all bits of a digest and says whether one was new.
     #[inline]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
@@ -284,6 +291,36 @@ pub(crate) fn set_one_by_one<L: Layout, K: Key>(layout: &L, words: &mut [u64], h
         fresh += digests.iter().take(keys.len()).map(|digest| set(words, *digest)).sum::<u64>();
     }
     fresh
+}
+
+/// Sets the bits of a digest as [`Layout::set_shared`] does, word by word.
+#[inline]
+pub(crate) fn set_each_shared<L: Layout, W>(
+    layout: &L,
+    words: &[W],
+    digest: Digest,
+    load: impl Fn(&W) -> u64,
+    put: impl Fn(&W, u64),
+) -> bool {
+    // As many as most filters have. They are kept because what lies between the writes keeps the processor from beginning with
+    // those of the next key: threads then wait for each other's cache lines one after the other.
+    let (mut kept, mut count, mut missing) = ([(0, 0); 16], 0, 0);
+    layout.masks(digest, |word, mask| {
+        missing |= mask & !words.get(word).map_or(0, &load);
+        if let Some(place) = kept.get_mut(count) {
+            *place = (word, mask);
+        }
+        count += 1;
+    });
+    if missing == 0 {
+        return false;
+    }
+    let put = |word: usize, mask| _ = words.get(word).map(|word| put(word, mask));
+    match kept.get(..count) {
+        Some(kept) => kept.iter().for_each(|(word, mask)| put(*word, *mask)),
+        None => layout.masks(digest, put),
+    }
+    true
 }
 
 /// A filter of bits whose positions a [`Layout`] gives.

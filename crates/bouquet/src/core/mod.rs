@@ -18,7 +18,7 @@ pub mod standard;
 pub mod ultra_fast;
 
 pub use bit_filter::{BitFilter, Layout};
-pub(crate) use bit_filter::{CACHED_BITS, digests};
+pub(crate) use bit_filter::{CACHED_BITS, CACHED_WORDS, digests};
 pub use block_layout::{BlockKind, Blocks, Shape};
 
 use crate::registry::Family;

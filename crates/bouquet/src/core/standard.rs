@@ -31,7 +31,7 @@
 use std::sync::atomic::AtomicU64;
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::bit_filter::{digests, set_each, test_each};
+use crate::core::bit_filter::{digests, set_each, set_each_shared, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Probes, Reduction, Scheme, fastrange};
@@ -195,6 +195,26 @@ pub(crate) fn scheme<const SLICED: bool>(config: &Config, bits: u64) -> Result<S
     Ok(Scheme { family, reduction })
 }
 
+/// Out of line, so that a loop over keys with as many positions as usual has the registers for itself.
+#[inline(never)]
+fn set_shared_unusual<W>(
+    layout: &Flat,
+    words: &[W],
+    digest: Digest,
+    load: impl Fn(&W) -> u64,
+    put: impl Fn(&W, u64),
+) -> bool {
+    match layout.code {
+        Code::Lanes(_) | Code::Narrow if layout.hashes == lanes::USUAL => {
+            flat::set_shared::<true, _>(words, layout.bits, digest, load, put)
+        }
+        Code::Wide if layout.hashes == lanes::USUAL => {
+            flat::set_shared::<false, _>(words, layout.bits, digest, load, put)
+        }
+        _ => set_each_shared(layout, words, digest, load, put),
+    }
+}
+
 impl Layout for Flat {
     const FACTS: Facts = Facts {
         id: "standard",
@@ -280,6 +300,14 @@ impl Layout for Flat {
     #[inline(always)]
     fn test_shared(&self, words: &[AtomicU64], digest: Digest) -> Option<bool> {
         self.usual.test_shared::<false>(words, self.bits, digest.h1)
+    }
+
+    #[inline(always)]
+    fn set_shared<W>(&self, words: &[W], digest: Digest, load: impl Fn(&W) -> u64, put: impl Fn(&W, u64)) -> bool {
+        if self.hashes == lanes::USUAL && self.is_usual() {
+            return flat::set_shared::<true, _>(words, self.bits, digest, load, put);
+        }
+        set_shared_unusual(self, words, digest, load, put)
     }
 
     #[inline(always)]

@@ -33,13 +33,13 @@
 use std::sync::atomic::AtomicU64;
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::bit_filter::{CACHED_WORDS, set_each, test_each};
+use crate::core::bit_filter::{CACHED_WORDS, set_each, set_each_shared, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
 use crate::key::{BATCH, Key, one_batch_ahead};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
-use crate::simd::{INLINED, Place, prefetch, split_block};
+use crate::simd::{INLINED, Place, chosen, prefetch, split_block};
 use crate::store::{BitStore, Words};
 use crate::theory::blocks::{self, Inner};
 
@@ -150,6 +150,18 @@ impl Split {
     }
 }
 
+/// Out of line, so that a loop over keys with the usual layout has the registers for itself.
+#[inline(never)]
+fn set_shared_unusual<W>(
+    split: &Split,
+    words: &[W],
+    digest: Digest,
+    load: impl Fn(&W) -> u64,
+    put: impl Fn(&W, u64),
+) -> bool {
+    set_each_shared(split, words, digest, load, put)
+}
+
 impl Layout for Split {
     const FACTS: Facts = Facts {
         id: "ultra-fast",
@@ -255,6 +267,20 @@ impl Layout for Split {
             let bits = |j: u32| lane(i * lanes_per_word + j) << (j * self.lane_bits);
             visit(start + i as usize, (0..lanes_per_word).fold(0, |mask, j| mask | bits(j)));
         }
+    }
+
+    #[inline(always)]
+    fn set_shared<W>(&self, words: &[W], digest: Digest, load: impl Fn(&W) -> u64, put: impl Fn(&W, u64)) -> bool {
+        if !self.is_usual() {
+            return set_shared_unusual(self, words, digest, load, put);
+        }
+        let Some(block) = chosen(words.as_chunks::<4>().0, digest.h1) else { return false };
+        let masks = split_block::mask(digest.h1 as u32);
+        let missing = block.iter().zip(masks).fold(0, |missing, (word, mask)| missing | mask & !load(word));
+        if missing != 0 {
+            block.iter().zip(masks).for_each(|(word, mask)| put(word, mask));
+        }
+        missing != 0
     }
 
     #[inline(always)]

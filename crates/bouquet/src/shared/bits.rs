@@ -3,7 +3,7 @@
 use crate::core::blocked::Blocked;
 use crate::core::standard::Flat;
 use crate::core::ultra_fast::Split;
-use crate::core::{BitFilter, Blocks, Layout, digests};
+use crate::core::{BitFilter, Blocks, CACHED_WORDS, Layout, digests};
 use crate::error::Result;
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key};
@@ -100,17 +100,19 @@ pub struct SharedBitFilter<L> {
 /// branches.
 #[inline(always)]
 fn set(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
-    if test(layout, words, digest) {
-        return false;
+    if layout.in_one_word() {
+        let mut fresh = false;
+        layout.masks(digest, |word, mask| fresh |= words.get(word).is_some_and(|word| set_bits(word, mask)));
+        return fresh;
     }
-    if !layout.in_one_word() {
-        // The old words are not asked for: setting bits alone is several times cheaper.
-        layout.masks(digest, |word, mask| _ = words.get(word).map(|word| word.fetch_or(mask)));
-        return true;
-    }
-    let mut fresh = false;
-    layout.masks(digest, |word, mask| fresh |= words.get(word).is_some_and(|word| mask & !word.fetch_or(mask) != 0));
-    fresh
+    // The old words are not asked for: setting bits alone is several times cheaper.
+    layout.set_shared(words, digest, AtomicWord::load, |word, mask| _ = word.fetch_or(mask))
+}
+
+/// Up to so many words nothing inserts many keys faster than one after the other. Where the words of a key lie apart, to ask for
+/// them takes longer than the processor, which waits for each change, needs to fetch them by itself from any cache (32 MiB).
+const fn near_words<L: Layout>() -> usize {
+    if L::NEAR_WORDS > CACHED_WORDS { 8 * L::NEAR_WORDS } else { L::NEAR_WORDS }
 }
 
 /// Whether all bits of a digest are one.
@@ -237,6 +239,9 @@ impl<L: Layout> SharedBitFilter<L> {
         }
         self.items.add(keys.len() as u64);
         let words = self.words.as_slice();
+        if words.len() <= const { near_words::<L>() } {
+            return keys.iter().map(|key| u64::from(set(&self.layout, words, key.digest(&self.hashing)))).sum();
+        }
         let mut fresh = 0;
         for keys in keys.chunks(BATCH) {
             let digests = digests(&self.layout, words, &self.hashing, keys);

@@ -164,6 +164,30 @@ pub(crate) fn test_loaded<const NARROW: bool>(m: u64, k: u32, digest: Digest, lo
     }
 }
 
+/// Sets the [`USUAL`] bits of a digest in words that are read and changed in another way, unless all are one, and says whether one
+/// was zero; nothing is done when the words do not have the bits. The positions stay in registers from the look to the change.
+#[inline(always)]
+pub(crate) fn set_shared<const NARROW: bool, W>(
+    words: &[W],
+    m: u64,
+    digest: Digest,
+    load: impl Fn(&W) -> u64,
+    put: impl Fn(&W, u64),
+) -> bool {
+    if !holds::<false>(words, m, USUAL) {
+        return false;
+    }
+    let mut walk = Walk::<false, NARROW>::new(digest);
+    let positions: [u64; USUAL as usize] = std::array::from_fn(|_| walk.next(m));
+    // SAFETY: a position is below m, and `holds` has shown that the words have these bits.
+    let word = |position: u64| unsafe { words.get_unchecked((position / 64) as usize) };
+    let all = positions.iter().fold(1, |all, position| all & load(word(*position)) >> (position % 64));
+    if all == 0 {
+        positions.iter().for_each(|position| put(word(*position), 1 << (position % 64)));
+    }
+    all == 0
+}
+
 /// Whether the k bits of a digest after the first FROM are all one. Not inlined: absent keys hardly come here.
 ///
 /// # Safety

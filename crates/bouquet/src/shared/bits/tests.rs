@@ -183,6 +183,36 @@ fn one_thread_gets_the_bits_and_answers_of_the_plain_filter() {
     every_layout!(alone_equals_plain);
 }
 
+#[test]
+fn batches_far_and_near_are_single_calls() {
+    fn check<L: Layout>(bits: u64, hashes: u32) {
+        let [single, batch] = [(); 2].map(|()| SharedBitFilter::<L>::with_size(bits, hashes).unwrap());
+        let keys: Vec<u64> = (0..700).chain(0..70).collect();
+        let told = keys.iter().filter(|key| single.insert(*key)).count() as u64;
+        assert_eq!((batch.insert_batch(&keys), batch.items()), (told, single.items()));
+        assert!(
+            batch.words.as_slice().iter().map(AtomicWord::load).eq(single
+                .words
+                .as_slice()
+                .iter()
+                .map(AtomicWord::load))
+        );
+        assert!(keys.iter().all(|key| batch.contains(key)));
+    }
+    let far_apart = 64 * near_words::<Flat>() as u64;
+    for bits in [1 << 14, far_apart, far_apart + 64] {
+        check::<Flat>(bits, 7);
+    }
+    // Another number of positions than most filters have, and more than are kept.
+    check::<Flat>(1 << 14, 3);
+    check::<Flat>(1 << 14, 20);
+    let far = 64 * near_words::<Split>() as u64;
+    for bits in [1 << 14, far, 2 * far] {
+        check::<Split>(bits, 8);
+        check::<Blocks<Blocked>>(bits, 7);
+    }
+}
+
 fn race<L: Layout>(config: &Config) {
     const THREADS: u64 = 4;
     const KEYS: u64 = 1_500;

@@ -15,7 +15,7 @@ enum Step {
 impl Step {
     fn run(self, fields: Fields, words: &[impl AtomicWord]) -> bool {
         match self {
-            Step::Insert(places) => add_to_all(fields, words, places),
+            Step::Insert(places) => add_to_all(fields, words, places.iter().copied()),
             Step::Remove(places) => take_from_all(fields, words, places),
         }
     }
@@ -81,6 +81,16 @@ fn in_every_interleaving_a_full_counter_is_frozen_and_never_wraps() {
     });
 }
 
+#[test]
+fn the_network_sorts() {
+    // By the zero-one principle a network that sorts all zeros and ones sorts everything.
+    for ones in 0_u64..1 << MOST_SORTED {
+        let mut places: [u64; MOST_SORTED] = std::array::from_fn(|i| ones >> i & 1);
+        sort(&mut places);
+        assert!(places.is_sorted() && places.iter().sum::<u64>() == u64::from(ones.count_ones()));
+    }
+}
+
 fn made(settings: &[(&str, &str)]) -> (CountingBloom, SharedCounting) {
     let config =
         settings.iter().fold(Config::new(KIND.facts()), |config, (name, value)| config.set(name, value).unwrap());
@@ -90,8 +100,9 @@ fn made(settings: &[(&str, &str)]) -> (CountingBloom, SharedCounting) {
 #[test]
 fn one_thread_gets_the_counters_and_answers_of_the_plain_filter() {
     for width in ["1", "2", "4", "8", "16", "32"] {
-        for layout in ["flat", "sliced"] {
-            let (mut plain, shared) = made(&[("items", "500"), ("width", width), ("layout", layout)]);
+        // With rates of 0.01 % keys have more places than the network sorts.
+        for (layout, fpr) in [("flat", "0.01"), ("flat", "0.0001"), ("sliced", "0.01")] {
+            let (mut plain, shared) = made(&[("items", "500"), ("fpr", fpr), ("width", width), ("layout", layout)]);
             let mut random = SplitMix::new(9);
             for _ in 0..4_000 {
                 let key = random.below(600);
