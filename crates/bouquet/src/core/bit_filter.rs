@@ -302,8 +302,8 @@ pub(crate) fn set_each_shared<L: Layout, W>(
     load: impl Fn(&W) -> u64,
     put: impl Fn(&W, u64),
 ) -> bool {
-    // As many as most filters have. They are kept because what lies between the writes keeps the processor from beginning with
-    // those of the next key: threads then wait for each other's cache lines one after the other.
+    // As many as most filters have. They are kept because to make them anew for the writes costs more, most of all when two
+    // threads insert: the fewer instructions a key has, the more keys the processor has under way while it waits for a line.
     let (mut kept, mut count, mut missing) = ([(0, 0); 16], 0, 0);
     layout.masks(digest, |word, mask| {
         missing |= mask & !words.get(word).map_or(0, &load);
