@@ -11,6 +11,7 @@
 //! [`line`]: super::line
 
 use std::arch::asm;
+#[cfg(not(target_feature = "avx2"))]
 use std::arch::x86_64::__m128i;
 
 use super::lanes::{CURVES, MOST, USUAL};
@@ -57,6 +58,7 @@ const SPLIT: &Eights<2> = &Eights([SALT, [1; 8]]);
 /// # Safety
 ///
 /// The machine has AVX2.
+#[cfg(not(target_feature = "avx2"))]
 #[inline(always)]
 pub(super) unsafe fn split_mask(x: u32) -> (__m128i, __m128i) {
     let (low, high);
