@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::capability::Estimate;
 use crate::core::Layout;
-use crate::core::bit_filter::{digests, set_each, set_one_by_one, test_each, test_one_by_one};
+use crate::core::layout::{digests, set_each, set_one_by_one, test_each, test_one_by_one};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, SplitMix, fastrange};
 use crate::key::{BATCH, Key};

@@ -12,14 +12,16 @@ mod block_layout;
 pub mod blocked;
 pub mod bloom_g;
 pub mod compressed;
+mod layout;
 pub mod one_hash;
 pub mod partitioned;
 pub mod standard;
 pub mod ultra_fast;
 
-pub use bit_filter::{BitFilter, Layout};
-pub(crate) use bit_filter::{CACHED_BITS, CACHED_WORDS, digests};
+pub use bit_filter::BitFilter;
 pub use block_layout::{BlockKind, Blocks, Shape};
+pub use layout::Layout;
+pub(crate) use layout::{CACHED_BITS, CACHED_WORDS, digests};
 
 use crate::registry::Family;
 

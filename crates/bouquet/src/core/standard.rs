@@ -31,7 +31,7 @@
 use std::sync::atomic::AtomicU64;
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::bit_filter::{digests, set_each, set_each_shared, test_each};
+use crate::core::layout::{digests, set_each, set_each_shared, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Probes, Reduction, Scheme, fastrange};

@@ -33,7 +33,7 @@
 use std::sync::atomic::AtomicU64;
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::bit_filter::{CACHED_WORDS, set_each, set_each_shared, test_each};
+use crate::core::layout::{CACHED_WORDS, set_each, set_each_shared, test_each};
 use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
