@@ -205,7 +205,7 @@ fn set_shared_unusual<W>(
     put: impl Fn(&W, u64),
 ) -> bool {
     match layout.code {
-        Code::Lanes(_) | Code::Narrow if layout.hashes == lanes::USUAL => {
+        Code::Narrow if layout.hashes == lanes::USUAL => {
             flat::set_shared::<true, _>(words, layout.bits, digest, load, put)
         }
         Code::Wide if layout.hashes == lanes::USUAL => {
@@ -404,14 +404,12 @@ pub(crate) fn set_unusual<const SLICED: bool, L: Layout + Copy>(
 /// The keys that vector code takes at a time. They need no more than a word each, and what a batch costs by itself counts.
 const LANES_BATCH: usize = 4 * BATCH;
 
-/// What vector code needs to know of a batch of keys; `touch` is to ask the memory for what belongs to each.
+/// What vector code needs to know of a batch of keys.
 #[inline(always)]
-fn first_halves<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn(Digest)) -> [u64; LANES_BATCH] {
+fn first_halves<K: Key>(hashing: &Hashing, keys: &[K]) -> [u64; LANES_BATCH] {
     let mut halves = [0; LANES_BATCH];
     for (half, key) in halves.iter_mut().zip(keys) {
-        let digest = key.digest(hashing);
-        *half = digest.h1;
-        touch(digest);
+        *half = key.digest(hashing).h1;
     }
     halves
 }
@@ -435,7 +433,7 @@ pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
         let sift = present != batch;
         match code {
             Code::Lanes(with) if sift || !(INLINED || words.len() > L::NEAR_WORDS) => {
-                let halves = &first_halves(hashing, keys, |_| ())[..keys.len()];
+                let halves = &first_halves(hashing, keys)[..keys.len()];
                 lanes::test_batch::<LANES_BATCH, SLICED>(with, words, span, k, halves, answers, sift);
             }
             Code::Lanes(_) | Code::Wide | Code::Narrow if !(ahead || sift) => {
@@ -475,20 +473,21 @@ pub(crate) fn set_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
     hashing: &Hashing,
     keys: &[K],
 ) -> u64 {
-    let ahead = layout.asks_ahead(words.len());
     let mut fresh = 0;
-    let batch = if matches!(code, Code::Lanes(_)) { LANES_BATCH } else { BATCH };
-    for keys in keys.chunks(batch) {
+    if let Code::Lanes(with) = code {
+        for keys in keys.chunks(LANES_BATCH) {
+            let halves = &first_halves(hashing, keys)[..keys.len()];
+            fresh += lanes::set_batch::<SLICED>(with, words, span, layout.hashes(), halves);
+        }
+        return fresh;
+    }
+    let ahead = layout.asks_ahead(words.len());
+    for keys in keys.chunks(BATCH) {
         let touch = |digest| {
             if ahead {
                 layout.prefetch(words, digest);
             }
         };
-        if let Code::Lanes(with) = code {
-            let halves = &first_halves(hashing, keys, touch)[..keys.len()];
-            fresh += lanes::set_batch::<SLICED>(with, words, span, layout.hashes(), halves);
-            continue;
-        }
         for digest in digest_batch(hashing, keys, touch).iter().take(keys.len()) {
             fresh += u64::from(set_unusual::<SLICED, _>(layout, span, code, words, *digest));
         }

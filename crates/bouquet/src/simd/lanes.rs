@@ -682,18 +682,13 @@ mod tests {
                 test_batch::<BATCH, SLICED>(with, &words, m, k, &keys, &mut answers, sift);
                 assert_eq!(answers, expected, "m {m}, k {k}, sift {sift}");
             }
-            {
-                // Large vectors are copied once in a while only.
-                let atomic = if round % 13 == 1 || words.len() < 2_000 { shared(&words) } else { vec![] };
-                for usual in usual(with.avx2, k) {
-                    assert!(
-                        keys.iter()
-                            .map(|h1| usual.test::<SLICED>(&words, m, *h1))
-                            .eq(expected.iter().map(|e| Some(*e)))
-                    );
-                    let found = keys.iter().map(|h1| usual.test_shared::<SLICED>(&atomic, m, *h1));
-                    assert!(found.eq(expected.iter().map(|e| Some(*e && !atomic.is_empty()))), "m {m}, {usual:?}");
-                }
+            // Large vectors are copied once in a while only.
+            let atomic = if round % 13 == 1 || words.len() < 2_000 { shared(&words) } else { vec![] };
+            for usual in usual(with.avx2, k) {
+                let found = keys.iter().map(|h1| usual.test::<SLICED>(&words, m, *h1));
+                assert!(found.eq(expected.iter().map(|e| Some(*e))), "m {m}, {usual:?}");
+                let found = keys.iter().map(|h1| usual.test_shared::<SLICED>(&atomic, m, *h1));
+                assert!(found.eq(expected.iter().map(|e| Some(*e && !atomic.is_empty()))), "m {m}, {usual:?}, shared");
             }
             let (half, other) = keys.split_at(round / 2);
             let mut fresh = 0;

@@ -68,7 +68,7 @@ impl Avx2 {
 /// Zen 3 at least, it is slower.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn gathers_quickly() -> bool {
-    // Where machines are virtual, to ask for the vendor takes as long as a thousand lookups.
+    // Asked once: a virtual machine has to leave the question to its host.
     static ANSWER: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ANSWER.get_or_init(|| {
         #[allow(unused_unsafe)] // Newer compilers call it safe.
