@@ -245,15 +245,16 @@ impl<L: Layout> BitFilter<L> {
             self.items += 1;
             return fresh;
         }
-        // What is unusual gets the parts of the filter and not the filter: a loop over keys need not read again what no call can
-        // have changed.
+        // What is unusual gets the parts of the filter and not the filter, and leaves alone what was asked above: a loop over keys need
+        // not read again what no call can have changed.
         self.items += 1;
         if self.layout.needs_key() {
-            return key
-                .with_bytes(|key| set_by_key(self.layout.clone(), self.hashing.clone(), self.bits.words_mut(), key));
+            return key.with_bytes(|key| {
+                set_by_key(self.layout.clone(), self.hashing.clone(), self.bits.words_seldom_mut(), key)
+            });
         }
         let digest = key.digest(&self.hashing);
-        set_elsewhere(self.layout.clone(), self.bits.words_mut(), digest)
+        set_elsewhere(self.layout.clone(), self.bits.words_seldom_mut(), digest)
     }
 
     /// Whether the key may be in the set; `false` is certain.

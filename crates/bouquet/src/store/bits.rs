@@ -109,10 +109,16 @@ impl BitStore {
         self.words.as_mut_slice()
     }
 
-    /// The words where they are, for the same; none of them when they are mapped for reading.
+    /// The words where they are, for the same; none of them when they are, or were, mapped for reading.
     #[inline(always)]
     pub(crate) fn words_in_place(&mut self) -> &mut [u64] {
         self.words.in_place()
+    }
+
+    /// The words for the same where [`words_in_place`](Self::words_in_place) gives none, which it goes on to do.
+    #[inline(always)]
+    pub(crate) fn words_seldom_mut(&mut self) -> &mut [u64] {
+        self.words.seldom_mut()
     }
 
     /// The words alone.

@@ -66,12 +66,12 @@ impl Words {
 
     /// `len` words of zeros for a copy of as many that are there already; it fails as a copy does.
     pub(crate) fn for_copy(len: usize) -> Self {
-        Words { memory: memory_for_copy(len) }
+        Words { memory: Memory::for_copy(len) }
     }
 
     /// The memory, to be shared between threads; mapped words are copied.
     pub(crate) fn into_shared(self) -> SharedMemory {
-        let memory = if self.is_mapped() { copied_memory(self.memory) } else { self.memory };
+        let memory = if self.is_mapped() { Memory::copy_of(self.as_slice()) } else { self.memory };
         SharedMemory::new(memory)
     }
 
@@ -154,19 +154,25 @@ impl Words {
     /// ```
     #[inline(always)]
     pub fn as_mut_slice(&mut self) -> &mut [u64] {
-        if self.memory.words_mut().is_none() {
+        if !self.memory.is_settled() {
             // By value, and dropped elsewhere: no call knows where this lies, so that loops may keep the rest of a filter in
             // registers.
-            let copied = copied_memory(std::mem::take(&mut self.memory));
-            drop(std::mem::replace(&mut self.memory, copied));
+            let settled = std::mem::take(&mut self.memory).settled();
+            drop(std::mem::replace(&mut self.memory, settled));
         }
-        self.memory.words_mut().unwrap_or_default()
+        self.memory.words_in_place()
     }
 
-    /// The words, to be changed where they are; none of them when they are mapped for reading.
+    /// The words, to be changed where they are; none of them when they are, or were, mapped for reading.
     #[inline(always)]
     pub(crate) fn in_place(&mut self) -> &mut [u64] {
         self.memory.words_in_place()
+    }
+
+    /// The words, to be changed where [`in_place`](Self::in_place) gives none, which it goes on to do.
+    #[inline(always)]
+    pub(crate) fn seldom_mut(&mut self) -> &mut [u64] {
+        self.memory.words_seldom_mut()
     }
 
     /// Whether the words are in a mapped file.
@@ -184,30 +190,8 @@ impl Words {
 
 impl Clone for Words {
     fn clone(&self) -> Self {
-        Words { memory: self.memory.shared().unwrap_or_else(|| owned_memory(self.as_slice())) }
+        Words { memory: self.memory.shared().unwrap_or_else(|| Memory::copy_of(self.as_slice())) }
     }
-}
-
-/// The same words in memory of their own.
-#[cold]
-#[inline(never)]
-fn copied_memory(memory: Memory) -> Memory {
-    owned_memory(memory.words())
-}
-
-fn owned_memory(source: &[u64]) -> Memory {
-    let mut memory = memory_for_copy(source.len());
-    memory.words_mut().unwrap_or_default().copy_from_slice(source);
-    memory
-}
-
-/// Memory for a copy of what is there already. Where it cannot be had, the program ends as with every copy of the standard
-/// library: the caller has no way to hear of it.
-fn memory_for_copy(len: usize) -> Memory {
-    Memory::zeroed(len).unwrap_or_else(|| {
-        let layout = std::alloc::Layout::array::<u64>(len).unwrap_or(std::alloc::Layout::new::<u64>());
-        std::alloc::handle_alloc_error(layout)
-    })
 }
 
 /// The `width` bits (1 to 64) from bit `bit` on, low bit first; they may cross a word boundary.
