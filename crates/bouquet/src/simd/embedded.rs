@@ -13,10 +13,14 @@
 use std::arch::asm;
 #[cfg(not(target_feature = "avx2"))]
 use std::arch::x86_64::__m128i;
+#[cfg(target_feature = "avx2")]
+use std::arch::x86_64::__m256i;
 
 use super::lanes::{CURVES, MOST, USUAL};
 use super::line::Line;
-use super::split_block::{Block, SALT};
+use super::split_block::Block;
+#[cfg(not(target_feature = "avx2"))]
+use super::split_block::SALT;
 use crate::hash::{Digest, Ring};
 
 /// Assembly whose vector registers are `xmm0` to `xmm3` by number; it ends with upper halves of zeros, and nothing that the caller has
@@ -44,13 +48,35 @@ pub(super) fn anew<T>(at: *const T) -> *const T {
     same
 }
 
+/// A block that threads share, as if each of its words had been loaded at some moment: aligned words are never read in parts.
+///
+/// # Safety
+///
+/// The block can be read.
+#[cfg(target_feature = "avx2")]
+#[inline(always)]
+pub(super) unsafe fn loaded(block: *const Block) -> __m256i {
+    let words;
+    // SAFETY: the build demands the instruction, which reads the block, as the caller allows.
+    unsafe {
+        asm!(
+            "vmovdqu {words}, ymmword ptr [{block}]",
+            block = in(reg) block,
+            words = lateout(ymm_reg) words,
+            options(readonly, nostack, preserves_flags),
+        );
+    }
+    words
+}
+
 /// What the code below reads, eight numbers for eight lanes each.
 #[derive(Clone, Copy)]
 #[repr(C, align(32))]
-struct Eights<const N: usize>([[u32; 8]; N]);
+pub(super) struct Eights<const N: usize>([[u32; 8]; N]);
 
 /// The multipliers of a block's lanes; a one in each.
-const SPLIT: &Eights<2> = &Eights([SALT, [1; 8]]);
+#[cfg(not(target_feature = "avx2"))]
+pub(super) const SPLIT: &Eights<2> = &Eights([SALT, [1; 8]]);
 
 /// The bits that a key has in a block, those of the first four lanes and those of the others. To set them is left to the compiler,
 /// so that it leaves out what nobody asks for.
@@ -89,6 +115,7 @@ pub(super) unsafe fn split_mask(x: u32) -> (__m128i, __m128i) {
 /// # Safety
 ///
 /// The machine has AVX2, and the block can be read.
+#[cfg(not(target_feature = "avx2"))]
 #[inline(always)]
 pub(super) unsafe fn split_test(block: *const Block, x: u32) -> bool {
     let found: u8;

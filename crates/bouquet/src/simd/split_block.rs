@@ -10,7 +10,7 @@ pub(crate) const SALT: [u32; 8] =
 
 use std::sync::atomic::AtomicU64;
 
-use super::{Avx2, chosen, chosen_mut};
+use super::{Avx2, Avx512, INLINED, chosen, chosen_mut};
 
 /// Eight lanes, two to a word, the even lane in the low half.
 pub(crate) type Block = [u64; 4];
@@ -18,21 +18,35 @@ pub(crate) type Block = [u64; 4];
 /// What single calls are made with: chosen once, when a filter is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Instructions {
-    avx2: Option<Avx2>,
-    usual: bool,
+    code: Code,
+    /// The same if calls are usual and the machine has vector code, or is of a sort that has none here: one byte to look at.
+    usual: Option<Code>,
+}
+
+/// The code for a machine. That for AVX-512 is what a build without AVX2 inlines in its stead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Code {
+    Plain,
+    Avx2(Avx2),
+    Avx512(Avx512),
 }
 
 impl Instructions {
     /// Those of the machine; `usual` says whether calls are usual, so that [`test_usually`] and [`set_usually`] will answer.
     pub(crate) fn detected(usual: bool) -> Self {
-        let avx2 = Avx2::detected();
-        Instructions { avx2, usual: usual && (avx2.is_some() || cfg!(not(target_arch = "x86_64"))) }
+        let better = Avx512::detected().filter(|_| !INLINED).map(Code::Avx512);
+        Self::of(Avx2::detected().map_or(Code::Plain, |avx2| better.unwrap_or(Code::Avx2(avx2))), usual)
+    }
+
+    fn of(code: Code, usual: bool) -> Self {
+        let inlined = code != Code::Plain || cfg!(not(target_arch = "x86_64"));
+        Instructions { code, usual: Some(code).filter(|_| usual && inlined) }
     }
 
     /// Whether calls are usual and the machine has the code for them, which is AVX2 on x86-64.
     #[inline(always)]
     pub(crate) fn usual(self) -> bool {
-        self.usual
+        self.usual.is_some()
     }
 }
 
@@ -184,7 +198,13 @@ pub(crate) mod avx2 {
     #[target_feature(enable = "avx2")]
     pub(crate) fn test(block: &Block, x: u32) -> bool {
         // SAFETY: the block is 32 readable bytes; unaligned loads take any address.
-        let block = unsafe { _mm256_loadu_si256(block.as_ptr().cast()) };
+        has(unsafe { _mm256_loadu_si256(block.as_ptr().cast()) }, x)
+    }
+
+    /// The same for a block that is loaded.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn has(block: __m256i, x: u32) -> bool {
         _mm256_testc_si256(block, mask(x)) != 0
     }
 
@@ -215,44 +235,84 @@ pub(crate) fn mask(x: u32) -> Block {
     return scalar::mask(x);
 }
 
-/// As [`avx2::test`], which this build does not inline.
-///
-/// # Safety
-///
-/// The machine has AVX2.
-#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-#[inline(always)]
-unsafe fn avx2_test(block: &Block, x: u32) -> bool {
-    // SAFETY: the caller promises the same.
-    unsafe { super::embedded::split_test(block, x) }
-}
-
-/// As [`avx2::set`], which this build does not inline.
-///
-/// # Safety
-///
-/// The machine has AVX2.
-#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-#[inline(always)]
-unsafe fn avx2_set(block: &mut Block, x: u32) -> bool {
-    // SAFETY: the caller promises the same.
-    sse2::set_mask(block, unsafe { super::embedded::split_mask(x) })
-}
-
+/// The code of single calls on machines with AVX2: intrinsics where the build's own target features allow them.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
-use avx2::{set as avx2_set, test as avx2_test};
+mod inlined {
+    use super::{Block, Code, avx2};
+    use crate::simd::embedded::loaded;
+
+    /// As [`avx2::test`].
+    #[inline(always)]
+    pub(super) unsafe fn test(_: Code, block: &Block, x: u32) -> bool {
+        // SAFETY: the build demands AVX2.
+        unsafe { avx2::test(block, x) }
+    }
+
+    /// The same for a block that can be read and whose words threads share.
+    #[inline(always)]
+    pub(super) unsafe fn test_shared(_: Code, block: *const Block, x: u32) -> bool {
+        // SAFETY: the build demands AVX2; the caller says that the block can be read.
+        unsafe { avx2::has(loaded(block), x) }
+    }
+
+    /// As [`avx2::set`].
+    #[inline(always)]
+    pub(super) unsafe fn set(_: Code, block: &mut Block, x: u32) -> bool {
+        // SAFETY: the build demands AVX2.
+        unsafe { avx2::set(block, x) }
+    }
+}
+
+/// The same as assembly, which the build inlines all the same; for AVX-512 where the machine has it.
+#[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+mod inlined {
+    use super::{Block, Code, sse2};
+    use crate::simd::embedded::{self, anew};
+    use crate::simd::embedded_512;
+
+    /// As [`avx2::test`](super::avx2::test).
+    #[inline(always)]
+    pub(super) unsafe fn test(code: Code, block: *const Block, x: u32) -> bool {
+        // SAFETY: the machine has AVX2, as the caller says, and AVX-512 if there is a token; the block can be read.
+        unsafe {
+            match code {
+                Code::Avx512(_) => embedded_512::split_test(block, x),
+                _ => embedded::split_test(block, x),
+            }
+        }
+    }
+
+    /// The same for a block that can be read and whose words threads share.
+    #[inline(always)]
+    pub(super) unsafe fn test_shared(code: Code, block: *const Block, x: u32) -> bool {
+        // SAFETY: the caller promises the same.
+        unsafe { test(code, anew(block), x) }
+    }
+
+    /// As [`avx2::set`](super::avx2::set).
+    #[inline(always)]
+    pub(super) unsafe fn set(code: Code, block: &mut Block, x: u32) -> bool {
+        // SAFETY: as in `test`. That is left out if nobody asks whether a bit was new.
+        unsafe {
+            if let Code::Avx512(_) = code {
+                let new = !test(code, block, x);
+                embedded_512::split_set(block, x);
+                return new;
+            }
+            sse2::set_mask(block, embedded::split_mask(x))
+        }
+    }
+}
 
 /// Whether a key has all its bits in its block, false if there is none; nothing if this is not usual.
 #[inline(always)]
 pub(crate) fn test_usually(instructions: Instructions, blocks: &[Block], h1: u64) -> Option<bool> {
     // A loop over keys that changes nothing asks this once.
-    if !instructions.usual {
-        return None;
-    }
+    let code = instructions.usual?;
     let Some(block) = chosen(blocks, h1) else { return Some(false) };
     #[cfg(target_arch = "x86_64")]
     // SAFETY: only with AVX2 are calls usual.
-    return Some(unsafe { avx2_test(block, h1 as u32) });
+    return Some(unsafe { inlined::test(code, block, h1 as u32) });
     #[cfg(not(target_arch = "x86_64"))]
     return Some(scalar::test(block, h1 as u32));
 }
@@ -260,15 +320,12 @@ pub(crate) fn test_usually(instructions: Instructions, blocks: &[Block], h1: u64
 /// As [`test_usually`] for words that threads share, by assembly: compilers may read what is not atomic as often as they like.
 #[inline(always)]
 pub(crate) fn test_shared(instructions: Instructions, blocks: &[[AtomicU64; 4]], h1: u64) -> Option<bool> {
-    if !instructions.usual {
-        return None;
-    }
+    let code = instructions.usual?;
     #[cfg(target_arch = "x86_64")]
     // SAFETY: only with AVX2 are calls usual; the block is there, its words aligned, and an atomic one has the bytes of a plain one.
     return Some(
-        chosen(blocks, h1).is_some_and(|block| unsafe {
-            super::embedded::split_test(super::embedded::anew(block).cast(), h1 as u32)
-        }),
+        chosen(blocks, h1)
+            .is_some_and(|block| unsafe { inlined::test_shared(code, std::ptr::from_ref(block).cast(), h1 as u32) }),
     );
     #[cfg(not(target_arch = "x86_64"))]
     return Some(chosen(blocks, h1).is_some_and(|block| {
@@ -279,13 +336,11 @@ pub(crate) fn test_shared(instructions: Instructions, blocks: &[[AtomicU64; 4]],
 /// Sets the bits of a key in its block and says whether one was new; nothing is done if there is none, or if this is not usual.
 #[inline(always)]
 pub(crate) fn set_usually(instructions: Instructions, blocks: &mut [Block], h1: u64) -> Option<bool> {
-    if !instructions.usual {
-        return None;
-    }
+    let code = instructions.usual?;
     let block = chosen_mut(blocks, h1)?;
     #[cfg(target_arch = "x86_64")]
     // SAFETY: only with AVX2 are calls usual.
-    return Some(unsafe { avx2_set(block, h1 as u32) });
+    return Some(unsafe { inlined::set(code, block, h1 as u32) });
     #[cfg(not(target_arch = "x86_64"))]
     return Some(scalar::set(block, h1 as u32));
 }
@@ -295,9 +350,9 @@ pub(crate) fn set_usually(instructions: Instructions, blocks: &mut [Block], h1: 
 pub(crate) fn test(instructions: Instructions, blocks: &[Block], at: usize, x: u32) -> bool {
     let Some(block) = blocks.get(at) else { return false };
     #[cfg(target_arch = "x86_64")]
-    if instructions.avx2.is_some() {
+    if instructions.code != Code::Plain {
         // SAFETY: the machine has AVX2, or there would be no token.
-        return unsafe { avx2_test(block, x) };
+        return unsafe { inlined::test(instructions.code, block, x) };
     }
     slow_test(block, x)
 }
@@ -307,9 +362,9 @@ pub(crate) fn test(instructions: Instructions, blocks: &[Block], at: usize, x: u
 pub(crate) fn set(instructions: Instructions, blocks: &mut [Block], at: usize, x: u32) -> bool {
     let Some(block) = blocks.get_mut(at) else { return false };
     #[cfg(target_arch = "x86_64")]
-    if instructions.avx2.is_some() {
+    if instructions.code != Code::Plain {
         // SAFETY: the machine has AVX2, or there would be no token.
-        return unsafe { avx2_set(block, x) };
+        return unsafe { inlined::set(instructions.code, block, x) };
     }
     slow_set(block, x)
 }
@@ -392,7 +447,14 @@ mod tests {
 
     type Implementation = (&'static str, fn(&Block, u32) -> bool, fn(&mut Block, u32) -> bool);
 
-    const WITHOUT_AVX2: Instructions = Instructions { avx2: None, usual: false };
+    /// What machines have that do not have more.
+    fn avx2_alone() -> Instructions {
+        Instructions::of(Avx2::detected().map_or(Code::Plain, Code::Avx2), false)
+    }
+
+    fn without_avx2() -> Instructions {
+        Instructions::of(Code::Plain, false)
+    }
 
     /// Every implementation that this machine can run.
     fn available() -> Vec<Implementation> {
@@ -429,9 +491,14 @@ mod tests {
                 scalar::set,
             ),
             (
+                "AVX2 alone",
+                |b, x| test(avx2_alone(), &[*b], 0, x),
+                |b, x| set(avx2_alone(), std::slice::from_mut(b), 0, x),
+            ),
+            (
                 "without AVX2",
-                |b, x| test(WITHOUT_AVX2, &[*b], 0, x),
-                |b, x| set(WITHOUT_AVX2, std::slice::from_mut(b), 0, x),
+                |b, x| test(without_avx2(), &[*b], 0, x),
+                |b, x| set(without_avx2(), std::slice::from_mut(b), 0, x),
             ),
         ];
         #[cfg(target_arch = "x86_64")]
