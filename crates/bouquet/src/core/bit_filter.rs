@@ -3,6 +3,7 @@
 use crate::capability::{Cardinality, Compress, Contains, Estimate, Insert, Intersect, Item, Merge, Overlap};
 use crate::codec::{Decoder, Encoder, delta};
 use crate::core::Layout;
+use crate::core::layout::{set_word, test_word};
 use crate::error::{Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
@@ -254,7 +255,10 @@ impl<L: Layout> BitFilter<L> {
             });
         }
         let digest = key.digest(&self.hashing);
-        set_elsewhere(self.layout.clone(), self.bits.words_seldom_mut(), digest)
+        match self.layout.in_one_word(digest) {
+            Some(word_mask) => set_word(self.bits.words_seldom_mut(), word_mask),
+            None => set_elsewhere(self.layout.clone(), self.bits.words_seldom_mut(), digest),
+        }
     }
 
     /// Whether the key may be in the set; `false` is certain.
@@ -282,7 +286,11 @@ impl<L: Layout> BitFilter<L> {
             return key
                 .with_bytes(|key| self.layout.all_of_key(&self.hashing, key, |position| self.bits.get(position)));
         }
-        self.layout.test(self.bits.words(), key.digest(&self.hashing))
+        let digest = key.digest(&self.hashing);
+        match self.layout.in_one_word(digest) {
+            Some(word_mask) => test_word(self.bits.words(), word_mask),
+            None => self.layout.test(self.bits.words(), digest),
+        }
     }
 
     /// The answers for many keys, `answers[i]` for `keys[i]`: faster than one by one where the filter is larger than the

@@ -15,7 +15,9 @@ use std::sync::{Arc, OnceLock};
 
 use crate::capability::Estimate;
 use crate::core::Layout;
-use crate::core::layout::{digests, set_each, set_one_by_one, test_each, test_one_by_one};
+use crate::core::layout::{
+    digests, set_each, set_each_shared, set_one_by_one, set_single, set_word, test_each, test_one_by_one, test_word,
+};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, SplitMix, fastrange};
 use crate::key::{BATCH, Key};
@@ -89,7 +91,10 @@ pub struct Blocks<K> {
     places: u32,
     /// The vector code for them, if all follow from the digest or from one word derived of it.
     code: Option<line::Code>,
-    patterns: Arc<OnceLock<Vec<u64>>>,
+    /// Whether all bits of a key lie in one word.
+    one_word: bool,
+    /// The [patterns](Self::pattern), if the shape has some, shared by all clones.
+    patterns: Option<Arc<OnceLock<Vec<u64>>>>,
     kind: PhantomData<K>,
 }
 
@@ -148,6 +153,34 @@ fn set_places(code: Option<line::Code>, line: &mut [u64; 8], places: u32, digest
         Some(line::Code::Avx512(avx512)) => line::set_any(avx512, line, places, digest, Fields::MORE),
         _ => unrolled!(places, set_in_line, line, digest),
     }
+}
+
+/// The bits of a word, and those that a place takes in one and in half of one, the smallest block.
+const WORD_BITS: u32 = 64;
+const WORD_WIDTH: u32 = WORD_BITS.trailing_zeros();
+const HALF_WIDTH: u32 = WORD_WIDTH - 1;
+
+/// The bits at the first K fields of a word of hash, or at all that it has.
+#[inline(always)]
+fn bits_at<const K: u32, const WIDTH: u32>(hash: u64) -> u64 {
+    let last = (1 << WIDTH) - 1;
+    (0..K.min(64 / WIDTH)).fold(0, |bits, i| bits | 1 << (hash >> (i * WIDTH) & last))
+}
+
+/// The bits in a block of at most one word at `count` [`Fields`], after so many that are for other blocks. Out of line and by parts,
+/// as [`set_places`] is.
+#[inline(never)]
+fn bits_of(digest: Digest, width: u32, skipped: u32, count: u32) -> u64 {
+    if skipped + count <= FIELDS[width as usize & 63] {
+        let hash = digest.h2 >> (skipped * width);
+        return match width {
+            WORD_WIDTH => unrolled!(count, bits_at[WORD_WIDTH], hash),
+            _ => unrolled!(count, bits_at[HALF_WIDTH], hash),
+        };
+    }
+    let mut fields = Fields::new(digest, width);
+    (0..skipped).for_each(|_| _ = fields.next());
+    (0..count).fold(0, |bits, _| bits | 1 << fields.next())
 }
 
 impl<K> PartialEq for Blocks<K> {
@@ -243,7 +276,8 @@ impl<K: BlockKind> Blocks<K> {
 
     /// The positions of pattern number `index`, `hashes` of them one behind the other.
     fn pattern(&self, index: u64) -> &[u64] {
-        let table = self.patterns.get_or_init(|| {
+        let Some(patterns) = &self.patterns else { return &[] };
+        let table = patterns.get_or_init(|| {
             // The table is part of the format: a fixed seed, the positions drawn with replacement.
             let mut random = SplitMix::new(0x626C_6F63_6B65_6421);
             (0..self.shape.patterns * self.hashes).map(|_| random.below(self.shape.block_bits.into())).collect()
@@ -252,25 +286,33 @@ impl<K: BlockKind> Blocks<K> {
         table.get(start..start + self.hashes as usize).unwrap_or_default()
     }
 
+    /// The word of a key's j-th block, where blocks have at most one, and the bits in it, after so many for other blocks.
+    #[inline(always)]
+    fn word_mask(&self, digest: Digest, j: u32, skipped: u32) -> (usize, u64) {
+        let width = self.shape.block_bits.trailing_zeros();
+        let base = self.block(digest, j) << width;
+        ((base / 64) as usize, bits_of(digest, width, skipped, self.share(j)) << (base % 64))
+    }
+
     /// Calls `visit` with the word and the bits in it of each block of a key, where blocks have at most one word.
     #[inline(always)]
-    fn word_masks(&self, digest: Digest, mut visit: impl FnMut(usize, u64)) {
-        let width = self.shape.block_bits.trailing_zeros();
-        let mut fields = Fields::new(digest, width);
-        // What most filters have: the fields of one word are enough.
-        let (one_word, mut word, last) = (self.hashes <= fields.left, digest.h2, u64::from(self.shape.block_bits - 1));
-        for j in 0..self.shape.blocks_per_key {
-            let base = self.block(digest, j) * u64::from(self.shape.block_bits);
-            let mut mask = 0;
-            for _ in 0..self.share(j) {
-                if one_word {
-                    mask |= 1 << (word & last);
-                    word >>= width;
-                } else {
-                    mask |= 1 << fields.next();
-                }
-            }
-            visit((base / 64) as usize, mask << (base % 64));
+    fn word_masks(&self, digest: Digest, visit: impl FnMut(usize, u64)) {
+        match self.shape.blocks_per_key {
+            1 => self.masks_of::<1>(digest, visit),
+            2 => self.masks_of::<2>(digest, visit),
+            3 => self.masks_of::<3>(digest, visit),
+            _ => self.masks_of::<MAX_BLOCKS_PER_KEY>(digest, visit),
+        }
+    }
+
+    /// The same for G blocks per key.
+    #[inline(always)]
+    fn masks_of<const G: u32>(&self, digest: Digest, mut visit: impl FnMut(usize, u64)) {
+        let mut skipped = 0;
+        for j in 0..G {
+            let (word, mask) = self.word_mask(digest, j, skipped);
+            visit(word, mask);
+            skipped += self.share(j);
         }
     }
 
@@ -298,7 +340,7 @@ impl<K: BlockKind> Blocks<K> {
     /// Whether a block fits in one word and its bits are the key's own, so that a mask serves.
     #[inline]
     fn in_word(&self) -> bool {
-        self.shape.block_bits <= 64 && self.shape.patterns == 0
+        self.shape.block_bits <= WORD_BITS && self.shape.patterns == 0
     }
 }
 
@@ -343,13 +385,15 @@ impl<K: BlockKind> Layout for Blocks<K> {
             share: (hashes / g, hashes % g),
             places: 0,
             code: None,
-            patterns: Arc::default(),
+            one_word: false,
+            patterns: (shape.patterns > 0).then(Arc::default),
             kind: PhantomData,
         };
         if shape == (Shape { block_bits: LINE_BITS, blocks_per_key: 1, patterns: 0 }) && hashes <= LINE_HASHES {
             layout.places = hashes;
             layout.code = line::Code::detected().filter(|_| hashes <= 2 * line::MOST);
         }
+        layout.one_word = layout.in_word() && g == 1;
         Ok(layout)
     }
 
@@ -382,8 +426,17 @@ impl<K: BlockKind> Layout for Blocks<K> {
     }
 
     #[inline(always)]
-    fn in_one_word(&self) -> bool {
-        self.in_word() && self.shape.blocks_per_key == 1
+    fn in_one_word(&self, digest: Digest) -> Option<(usize, u64)> {
+        if !self.one_word {
+            return None;
+        }
+        // Inlined for the k of rates of 1 and 0.1 %, the second as the first and two more: apart they would be joined by the compiler,
+        // with shifts that vary.
+        if self.shape.block_bits == WORD_BITS && (self.hashes == 5 || self.hashes == 7) {
+            let more = if self.hashes == 7 { bits_at::<2, WORD_WIDTH>(digest.h2 >> (5 * WORD_WIDTH)) } else { 0 };
+            return Some((self.block(digest, 0) as usize, bits_at::<5, WORD_WIDTH>(digest.h2) | more));
+        }
+        Some(self.word_mask(digest, 0, 0))
     }
 
     #[inline]
@@ -395,6 +448,19 @@ impl<K: BlockKind> Layout for Blocks<K> {
             visit((position / 64) as usize, 1 << (position % 64));
             true
         });
+    }
+
+    // Out of line, as the next: what is inlined is the way of keys that lie in one word, for which neither is called.
+    #[inline(never)]
+    fn test_loaded(&self, digest: Digest, load: impl Fn(usize) -> u64) -> bool {
+        let mut missing = 0;
+        self.masks(digest, |word, mask| missing |= mask & !load(word));
+        missing == 0
+    }
+
+    #[inline(never)]
+    fn set_shared<W>(&self, words: &[W], digest: Digest, load: impl Fn(&W) -> u64, put: impl Fn(&W, u64)) -> bool {
+        set_each_shared(self, words, digest, load, put)
     }
 
     #[inline(always)]
@@ -455,7 +521,13 @@ impl<K: BlockKind> Layout for Blocks<K> {
     }
 
     fn test_batch<Q: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[Q], answers: &mut [bool]) {
-        let Some(code) = self.batch_code(words) else { return test_one_by_one(self, words, hashing, keys, answers) };
+        if self.one_word {
+            let test = |digest| self.in_one_word(digest).is_some_and(|word_mask| test_word(words, word_mask));
+            return test_one_by_one(self, words, hashing, keys, answers, test);
+        }
+        let Some(code) = self.batch_code(words) else {
+            return test_one_by_one(self, words, hashing, keys, answers, |digest| self.test(words, digest));
+        };
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
             let digests = &digests(self, words, hashing, keys)[..keys.len()];
             let lines = words.as_chunks().0;
@@ -464,8 +536,13 @@ impl<K: BlockKind> Layout for Blocks<K> {
     }
 
     fn set_batch<Q: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[Q]) -> u64 {
+        if self.one_word {
+            return set_one_by_one(self, words, hashing, keys, |words, digest| {
+                self.in_one_word(digest).is_some_and(|word_mask| set_word(words, word_mask))
+            });
+        }
         let Some(line::Code::Avx512(avx512)) = self.batch_code(words) else {
-            return set_one_by_one(self, words, hashing, keys);
+            return set_one_by_one(self, words, hashing, keys, |words, digest| set_single(self, words, digest));
         };
         let each = keys.chunks(BATCH).map(|keys| {
             let digests = &digests(self, words, hashing, keys)[..keys.len()];
@@ -522,7 +599,9 @@ impl<K: BlockKind> Layout for Blocks<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{BitFilter, blocked::Blocked};
+    use crate::core::{BitFilter, blocked::Blocked, bloom_g::Words};
+    use crate::kind::Structure;
+    use crate::shared::SharedBitFilter;
 
     /// What machines compute that have less than this one, and this one itself.
     #[test]
@@ -552,6 +631,50 @@ mod tests {
                 let mut answers = vec![false; asked.len()];
                 filter.contains_batch(&asked, &mut answers);
                 assert_eq!(answers, found, "{code:?}, {hashes} places");
+            }
+        }
+    }
+
+    /// Blocks of a word and of half of one, near and far, with as many bits as have code of their own and more than a word of hash has.
+    #[test]
+    fn bits_in_words_are_at_the_positions() {
+        for (word, g) in ["32", "64"].into_iter().flat_map(|word| (1..=MAX_BLOCKS_PER_KEY).map(move |g| (word, g))) {
+            for (hashes, bits) in
+                (g..=2 * LINE_HASHES).map(|hashes| (hashes, 1 << 13)).chain([(5, 1 << 22), (9, 1 << 22)])
+            {
+                let settings = [("bits", bits), ("hashes", hashes), ("words-per-key", g)];
+                let config = Config::new(&Words::FACTS).set("word", word).unwrap();
+                let config =
+                    settings.iter().fold(config, |config, (name, value)| config.set(name, &value.to_string()).unwrap());
+                let mut single = BitFilter::<Blocks<Words>>::from_config(&config).unwrap();
+                let (mut batch, mut words) = (single.clone(), single.bits().words().to_vec());
+                let layout = single.layout().clone();
+                let keys: Vec<u64> = (0..300).chain(0..10).collect();
+                let digest = |key: &u64| key.digest(single.hashing());
+                let new: Vec<_> = keys.iter().map(|key| set_each(&layout, &mut words, digest(key))).collect();
+                let asked: Vec<u64> = (0..3_000).collect();
+                let expected: Vec<_> = asked.iter().map(|key| test_each(&layout, &words, digest(key))).collect();
+
+                let whole = digest(&7);
+                let mut visits = 0;
+                layout.masks(whole, |_, _| visits += 1);
+                assert_eq!((visits, layout.in_one_word(whole).is_some()), (g, g == 1), "joined");
+                assert!(keys.iter().zip(&new).all(|(key, new)| single.insert(key) == *new), "{config:?}");
+                assert_eq!(batch.insert_batch(&keys), new.iter().filter(|new| **new).count() as u64);
+                assert_eq!((single.bits().words(), batch.bits().words()), (&words[..], &words[..]), "{config:?}");
+                assert!(asked.iter().zip(&expected).all(|(key, expected)| single.contains(key) == *expected));
+                let mut answers = vec![false; asked.len()];
+                single.contains_batch(&asked, &mut answers);
+                assert_eq!(answers, expected, "{config:?}");
+
+                let shared = SharedBitFilter::from(BitFilter::<Blocks<Words>>::from_config(&config).unwrap());
+                assert!(keys.iter().zip(&new).all(|(key, new)| shared.insert(key) == *new), "{config:?}");
+                assert!(asked.iter().zip(&expected).all(|(key, expected)| shared.contains(key) == *expected));
+                assert_eq!(shared.into_filter(), single, "{config:?}");
+
+                // Half of the blocks, as many bits in each.
+                let half = single.halved().unwrap().unwrap();
+                assert!(keys.iter().all(|key| half.contains(key)), "{config:?}");
             }
         }
     }

@@ -82,10 +82,10 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         });
     }
 
-    /// Whether all bits of any key lie in one word.
+    /// The word in which all bits of a digest lie, and they in it, if all bits of any key lie in one.
     #[inline(always)]
-    fn in_one_word(&self) -> bool {
-        false
+    fn in_one_word(&self, _digest: Digest) -> Option<(usize, u64)> {
+        None
     }
 
     /// Whether all bits of a digest are one.
@@ -152,12 +152,12 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
 
     /// Tests keys, `answers[i]` for `keys[i]`; vector code may choose its instructions here, once.
     fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
-        test_one_by_one(self, words, hashing, keys, answers);
+        test_one_by_one(self, words, hashing, keys, answers, |digest| self.test(words, digest));
     }
 
     /// Inserts keys and says how many had a new bit.
     fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
-        set_one_by_one(self, words, hashing, keys)
+        set_one_by_one(self, words, hashing, keys, |words, digest| set_single(self, words, digest))
     }
 
     /// The expected false-positive rate with this many distinct keys.
@@ -212,6 +212,22 @@ pub(crate) fn digests<L: Layout, W, K: Key>(layout: &L, words: &[W], hashing: &H
     digest_batch(hashing, keys, |digest| layout.prefetch(words, digest))
 }
 
+/// Whether a word has all bits of a mask.
+#[inline(always)]
+pub(crate) fn test_word(words: &[u64], (word, mask): (usize, u64)) -> bool {
+    words.get(word).is_some_and(|word| mask & !word == 0)
+}
+
+/// Sets the bits of a mask in a word and says whether one was new.
+#[inline(always)]
+pub(crate) fn set_word(words: &mut [u64], (word, mask): (usize, u64)) -> bool {
+    words.get_mut(word).is_some_and(|word| {
+        let before = *word;
+        *word |= mask;
+        mask & !before != 0
+    })
+}
+
 /// Whether all bits of a digest are one. Without a branch on the way: a mispredicted one costs more than the bits that it
 /// would save.
 #[inline]
@@ -254,7 +270,7 @@ pub(crate) fn set_each<L: Layout>(layout: &L, words: &mut [u64], digest: Digest)
     true
 }
 
-/// Tests keys one after the other; where the filter is larger than the cache, their words are asked for in advance.
+/// Tests keys one after the other by their digests; where the filter is larger than the cache, their words are asked for in advance.
 #[inline]
 pub(crate) fn test_one_by_one<L: Layout, K: Key>(
     layout: &L,
@@ -262,25 +278,36 @@ pub(crate) fn test_one_by_one<L: Layout, K: Key>(
     hashing: &Hashing,
     keys: &[K],
     answers: &mut [bool],
+    test: impl Fn(Digest) -> bool,
 ) {
     if !layout.asks_ahead(words.len()) {
-        keys.iter().zip(answers).for_each(|(key, answer)| *answer = layout.test(words, key.digest(hashing)));
+        keys.iter().zip(answers).for_each(|(key, answer)| *answer = test(key.digest(hashing)));
         return;
     }
     for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
         let digests = digests(layout, words, hashing, keys);
         for (digest, answer) in digests.iter().zip(answers).take(keys.len()) {
-            *answer = layout.test(words, *digest);
+            *answer = test(*digest);
         }
     }
 }
 
-/// The same for insertion, which says how many had a new bit.
+/// Sets all bits of a digest, inlined if the layout has that.
+#[inline(always)]
+pub(crate) fn set_single<L: Layout>(layout: &L, words: &mut [u64], digest: Digest) -> bool {
+    layout.set_usually(words, digest).unwrap_or_else(|| layout.set(words, digest))
+}
+
+/// As [`test_one_by_one`] for insertion, which says how many had a new bit.
 #[inline]
-pub(crate) fn set_one_by_one<L: Layout, K: Key>(layout: &L, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
-    let set = |words: &mut [u64], digest| {
-        u64::from(layout.set_usually(words, digest).unwrap_or_else(|| layout.set(words, digest)))
-    };
+pub(crate) fn set_one_by_one<L: Layout, K: Key>(
+    layout: &L,
+    words: &mut [u64],
+    hashing: &Hashing,
+    keys: &[K],
+    set: impl Fn(&mut [u64], Digest) -> bool,
+) -> u64 {
+    let set = |words: &mut [u64], digest| u64::from(set(words, digest));
     if !layout.asks_ahead(words.len()) {
         return keys.iter().map(|key| set(words, key.digest(hashing))).sum();
     }

@@ -100,10 +100,8 @@ pub struct SharedBitFilter<L> {
 /// branches.
 #[inline(always)]
 fn set(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
-    if layout.in_one_word() {
-        let mut fresh = false;
-        layout.masks(digest, |word, mask| fresh |= words.get(word).is_some_and(|word| set_bits(word, mask)));
-        return fresh;
+    if let Some((word, mask)) = layout.in_one_word(digest) {
+        return words.get(word).is_some_and(|word| set_bits(word, mask));
     }
     // The old words are not asked for: setting bits alone is several times cheaper.
     layout.set_shared(words, digest, AtomicWord::load, |word, mask| _ = word.fetch_or(mask))
@@ -118,6 +116,9 @@ const fn near_words<L: Layout>() -> usize {
 /// Whether all bits of a digest are one.
 #[inline(always)]
 fn test(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
+    if let Some((word, mask)) = layout.in_one_word(digest) {
+        return words.get(word).is_some_and(|word| mask & !word.load() == 0);
+    }
     let loaded = || layout.test_loaded(digest, |word| words.get(word).map_or(0, AtomicWord::load));
     AtomicWord::of_the_machine(words).and_then(|words| layout.test_shared(words, digest)).unwrap_or_else(loaded)
 }
@@ -170,7 +171,8 @@ impl<L: Layout> SharedBitFilter<L> {
     /// assert!(!seen.insert("rose"), "not new any more");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    #[inline]
+    // Always inlined, as `contains` is and both are of a `BitFilter`.
+    #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.items.add(1);
         let words = self.words.as_slice();
@@ -201,7 +203,7 @@ impl<L: Layout> SharedBitFilter<L> {
     /// assert!(filter.contains("rose") && !filter.contains("thistle"));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         let words = self.words.as_slice();
