@@ -11,6 +11,7 @@
 //!   what is left of a word that is too short for a field is not used.
 
 use std::marker::PhantomData;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use crate::capability::Estimate;
@@ -144,6 +145,18 @@ fn set_in_line<const K: u32>(line: &mut [u64; 8], digest: Digest) -> bool {
         line[word] |= 1 << bit;
     });
     ones != u64::from(K)
+}
+
+/// As [`Layout::set_shared`] at the first K places.
+#[inline(always)]
+fn set_in_shared_line<const K: u32>(digest: Digest, load: impl Fn(usize) -> u64, put: impl Fn(usize, u64)) -> bool {
+    let mut ones = 0;
+    places_in_line::<K>(digest, |word, bit| ones += load(word) >> bit & 1);
+    let new = ones != u64::from(K);
+    if new {
+        places_in_line::<K>(digest, |word, bit| put(word, 1 << bit));
+    }
+    new
 }
 
 /// Sets the bits of an unusual number of places. Out of line and by parts, so that a loop over keys keeps the filter in registers.
@@ -460,7 +473,18 @@ impl<K: BlockKind> Layout for Blocks<K> {
 
     #[inline(never)]
     fn set_shared<W>(&self, words: &[W], digest: Digest, load: impl Fn(&W) -> u64, put: impl Fn(&W, u64)) -> bool {
-        set_each_shared(self, words, digest, load, put)
+        if self.places == 0 {
+            return set_each_shared(self, words, digest, load, put);
+        }
+        let Some(line) = words.as_chunks::<8>().0.get(self.block(digest, 0) as usize) else { return false };
+        let (load, put) = (|word: usize| load(&line[word]), |word: usize, bits| put(&line[word], bits));
+        unrolled!(self.places, set_in_shared_line, digest, load, put)
+    }
+
+    #[inline(always)]
+    fn test_shared(&self, words: &[AtomicU64], digest: Digest) -> Option<bool> {
+        let lines = words.as_chunks().0;
+        Some(line::test_shared(self.code?, lines, self.blocks, self.places, digest, Fields::MORE))
     }
 
     #[inline(always)]
@@ -631,6 +655,12 @@ mod tests {
                 let mut answers = vec![false; asked.len()];
                 filter.contains_batch(&asked, &mut answers);
                 assert_eq!(answers, found, "{code:?}, {hashes} places");
+
+                let shared = SharedBitFilter::from(forced(code));
+                assert_eq!(shared.insert_batch(&keys[..300]), new, "{code:?}, {hashes} places");
+                assert!(keys[200..].iter().zip(&single).all(|(key, new)| shared.insert(key) == *new));
+                assert!(asked.iter().zip(&found).all(|(key, found)| shared.contains(key) == *found));
+                assert_eq!(shared.into_filter().bits(), plain.bits(), "{code:?}, {hashes} places");
             }
         }
     }

@@ -359,20 +359,19 @@ pub(super) unsafe fn gathered_test<const SLICED: bool>(words: *const u64, m: u64
 }
 
 /// By how much a word is shifted for its fields, the early ones and the late; the place in 32 bits.
-#[cfg_attr(target_feature = "avx2", allow(dead_code))]
 const LINE: &Eights<3> = &Eights([[0, 0, 9, 0, 18, 0, 27, 0], [36, 0, 45, 0, 54, 0, 0, 0], [31; 8]]);
 
 /// Whether a line has the bits at those places of a word whose lanes have a one.
 ///
 /// # Safety
 ///
-/// The machine has AVX2.
+/// The machine has AVX2, and the line can be read.
 #[inline(always)]
-#[cfg_attr(target_feature = "avx2", allow(dead_code))]
-pub(super) unsafe fn line_test(line: &Line, ones: &[u32; 8], word: u64) -> bool {
+pub(super) unsafe fn line_test(line: *const Line, ones: &[u32; 8], word: u64) -> bool {
     let found: u8;
-    // SAFETY: the machine has the instructions, as the caller promises; they read the constants, the line and the ones, and nothing
-    // else.
+    // SAFETY: the machine has the instructions, as the caller promises; they read the constants, the ones and the line, once, and
+    // nothing else. If threads share it, it is as if each of its words had been loaded at some moment: aligned words are never read in
+    // parts.
     unsafe {
         assembly!(
             [

@@ -23,11 +23,12 @@ const FIELDS: &Aligned<[[u64; 8]; 3]> =
 ///
 /// # Safety
 ///
-/// The machine has AVX-512.
+/// The machine has AVX-512, and the line can be read.
 #[inline(always)]
-pub(super) unsafe fn line_test(line: &Line, first: u8, word: u64) -> bool {
+pub(super) unsafe fn line_test(line: *const Line, first: u8, word: u64) -> bool {
     let found: u8;
-    // SAFETY: the machine has the instructions, as the caller promises; they read the constants and the line, and nothing else.
+    // SAFETY: the machine has the instructions, as the caller promises; they read the constants and the line, once, and nothing else. If
+    // threads share it, it is as if each of its words had been loaded at some moment: aligned words are never read in parts.
     unsafe {
         asm!(
             "vpbroadcastq zmm16, {word}",
@@ -58,6 +59,7 @@ pub(super) unsafe fn line_test(line: &Line, first: u8, word: u64) -> bool {
 ///
 /// The machine has AVX-512.
 #[inline(always)]
+#[cfg_attr(target_feature = "avx512f", allow(dead_code))]
 pub(super) unsafe fn line_set<const K: u32>(line: &mut Line, windows: u64) {
     macro_rules! set {
         ($($others:expr),*) => {

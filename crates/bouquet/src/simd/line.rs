@@ -10,6 +10,8 @@
 //! AVX-512 the line with one bit is read from a table for each place, as a [window](SPARSE), and they are joined. With 32
 //! bytes at a time that gains little, with 16 nothing.
 
+use std::sync::atomic::AtomicU64;
+
 use super::{Avx2, Avx512, INLINED};
 use crate::hash::{Digest, fastrange};
 
@@ -57,6 +59,38 @@ pub(crate) fn test(code: Code, lines: &[Line], among: u64, k: u32, digest: Diges
     match code {
         Code::Avx2(avx2) => vouched!(avx2, vector::test(line, k, digest, stream)),
         Code::Avx512(avx512) => vouched!(avx512: Avx512, wide::test(line, k, digest, stream)),
+    }
+}
+
+/// As [`test`] for words that threads share, by assembly: compilers may read what is not atomic as often as they like.
+#[inline(always)]
+pub(crate) fn test_shared(
+    code: Code,
+    lines: &[[AtomicU64; 8]],
+    among: u64,
+    k: u32,
+    digest: Digest,
+    stream: u64,
+) -> bool {
+    let Some(line) = lines.get(fastrange(digest.h1, among) as usize) else { return false };
+    #[cfg(target_arch = "x86_64")]
+    {
+        let has = |k, word| {
+            let line = super::embedded::anew(line).cast();
+            match code {
+                Code::Avx2(avx2) => vouched!(avx2, vector::has_shared(line, k, word)),
+                Code::Avx512(avx512) => vouched!(avx512: Avx512, wide::has_shared(line, k, word)),
+            }
+        };
+        has(k, digest.h2) && (k <= MOST || has(k - MOST, digest.derive(stream).h1))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = (line, k, stream);
+        match code {
+            Code::Avx2(avx2) => match avx2 {},
+            Code::Avx512(avx512) => match avx512 {},
+        }
     }
 }
 
@@ -162,6 +196,13 @@ mod vector {
         _mm256_testc_si256(words(line, fields), bits) != 0
     }
 
+    /// As [`has`] for a line that can be read and whose words threads share.
+    #[inline(always)]
+    pub(super) unsafe fn has_shared(line: *const Line, k: u32, word: u64) -> bool {
+        // SAFETY: the caller vouches for AVX2 and the line.
+        unsafe { crate::simd::embedded::line_test(line, ones(k), word) }
+    }
+
     #[cfg(target_feature = "avx2")]
     use has as has_inlined;
 
@@ -169,8 +210,8 @@ mod vector {
     #[cfg(not(target_feature = "avx2"))]
     #[inline(always)]
     unsafe fn has_inlined(line: &Line, k: u32, word: u64) -> bool {
-        // SAFETY: the caller vouches for AVX2.
-        unsafe { crate::simd::embedded::line_test(line, ones(k), word) }
+        // SAFETY: the caller vouches for AVX2, and the line is there.
+        unsafe { has_shared(line, k, word) }
     }
 
     /// As [`super::test`] in the digest's line.
@@ -260,6 +301,13 @@ mod wide {
         _mm512_mask_testn_epi64_mask(first(k), words, bits) == 0
     }
 
+    /// As [`has`] for a line that can be read and whose words threads share.
+    #[inline(always)]
+    pub(super) unsafe fn has_shared(line: *const Line, k: u32, word: u64) -> bool {
+        // SAFETY: the caller vouches for AVX-512 and the line.
+        unsafe { crate::simd::embedded_512::line_test(line, first(k), word) }
+    }
+
     /// Where the [windows](SPARSE) of a word's places begin, in its fields: at 64 times the bit in a byte, and 63 less the byte.
     #[inline(always)]
     fn windows(word: u64) -> u64 {
@@ -318,15 +366,9 @@ mod wide {
     /// What this build does not inline.
     #[cfg(not(target_feature = "avx512f"))]
     mod inlined {
-        use super::{Line, first, windows};
-        use crate::simd::embedded_512::{line_set, line_test};
-
-        /// As [`super::has`].
-        #[inline(always)]
-        pub(super) unsafe fn has(line: &Line, k: u32, word: u64) -> bool {
-            // SAFETY: the caller vouches for AVX-512.
-            unsafe { line_test(line, first(k), word) }
-        }
+        pub(super) use super::has_shared as has;
+        use super::{Line, windows};
+        use crate::simd::embedded_512::line_set;
 
         /// Sets the bits at the first K places. Whether one is new is a question of its own, which the compiler leaves out if nobody
         /// asks.

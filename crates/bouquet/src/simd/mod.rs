@@ -127,7 +127,7 @@ const fn side_by_side(numbers: [u32; 4]) -> [u32; 16] {
 
 #[cfg(target_arch = "x86_64")]
 mod embedded;
-#[cfg(all(target_arch = "x86_64", not(target_feature = "avx512f")))]
+#[cfg(target_arch = "x86_64")]
 mod embedded_512;
 pub(crate) mod flat;
 pub(crate) mod four;
