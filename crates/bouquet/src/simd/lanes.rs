@@ -59,8 +59,9 @@ impl Instructions {
 pub(crate) enum Usual {
     /// [`USUAL`] positions in some cache, loaded one by one.
     Near(Avx2),
-    /// The same beyond: the first four are looked at before the others are read.
-    Far(Avx2),
+    /// The same beyond: the first four are looked at before the others are read. Builds for every machine gather them where that is
+    /// quick.
+    Far(Instructions),
     /// So many in some cache, gathered.
     Gathered(Avx2, u32),
     /// There is none.
@@ -75,7 +76,7 @@ impl Usual {
     pub(crate) fn of(instructions: Instructions, bits: u64, hashes: u32) -> Self {
         let Instructions { avx2, gathers } = instructions;
         match hashes {
-            USUAL if bits > NEAR_BITS => Usual::Far(avx2),
+            USUAL if bits > NEAR_BITS => Usual::Far(instructions),
             _ if gathers && bits <= NEAR_BITS && hashes > FEW && hashes <= MOST => Usual::Gathered(avx2, hashes),
             USUAL => Usual::Near(avx2),
             _ => Usual::Not,
@@ -92,8 +93,10 @@ impl Usual {
     pub(crate) fn test<const SLICED: bool>(self, words: &[u64], m: u64, h1: u64) -> Option<bool> {
         // A loop over keys asks this once.
         match self {
-            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, false>(words, m, h1))),
-            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, true>(words, m, h1))),
+            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, false>(words, m, h1, false))),
+            Usual::Far(Instructions { avx2, gathers }) => {
+                Some(vouched!(avx2, vector::test_usual::<SLICED, true>(words, m, h1, gathers)))
+            }
             Usual::Gathered(avx2, k) => Some(vouched!(avx2, vector::test_gathered::<SLICED>(words, m, k, h1))),
             Usual::Not => None,
         }
@@ -107,24 +110,31 @@ impl Usual {
             return self.is_usual().then_some(false);
         }
         match self {
-            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, false>(words, m, h1))),
-            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, true>(words, m, h1))),
+            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, false>(words, m, h1, false))),
+            Usual::Far(Instructions { avx2, gathers }) => {
+                Some(vouched!(avx2, vector::test_shared::<SLICED, true>(words, m, h1, gathers)))
+            }
             Usual::Gathered(avx2, k) => Some(vouched!(avx2, vector::test_shared_gathered::<SLICED>(words, m, k, h1))),
             Usual::Not => None,
         }
     }
 
     /// Sets the [`USUAL`] bits of a key and says whether one was new; nothing is done when the words do not have the bits or this is not
-    /// usual. It looks by vector code, which the compiler leaves out if nobody asks whether a bit was new, and sets the bits one after
-    /// the other: vector code that does that is no faster.
+    /// usual. It looks by vector code, which the compiler leaves out if nobody asks whether a bit was new. In some cache the bits are
+    /// set one after the other: vector code that does that is no faster. Beyond it is, since a key takes fewer instructions, and the
+    /// processor has more keys under way while it waits.
     #[inline(always)]
     pub(crate) fn set<const SLICED: bool>(self, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
-        let near = match self {
-            Usual::Far(avx2) => Usual::Near(avx2),
-            near => near,
+        let (near, far) = match self {
+            Usual::Far(Instructions { avx2, .. }) => (Usual::Near(avx2), Some(avx2)),
+            near => (near, None),
         };
         let known = near.test::<SLICED>(words, m, h1)?;
-        flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
+        let set = match far {
+            Some(avx2) => vouched!(avx2, vector::set_usual::<SLICED>(words, m, h1)),
+            None => flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }),
+        };
+        set.then_some(!known)
     }
 }
 
@@ -232,7 +242,7 @@ mod vector {
 
     use super::{CURVES, USUAL, holds};
     use crate::hash::{Digest, Ring};
-    use crate::simd::embedded::{anew, gathered_test, lanes_test};
+    use crate::simd::embedded::{anew, gathered_test, lanes_put, lanes_test};
     use crate::simd::side_by_side;
 
     const MOST: usize = super::MOST as usize;
@@ -451,9 +461,29 @@ mod vector {
     ///
     /// The machine has AVX2.
     #[inline(always)]
-    pub(super) unsafe fn test_usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    pub(super) unsafe fn test_usual<const SLICED: bool, const FAR: bool>(
+        words: &[u64],
+        m: u64,
+        h1: u64,
+        gathers: bool,
+    ) -> bool {
         // SAFETY: `holds` has shown that the words have the bits, and the caller vouches for AVX2.
-        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, FAR>(words, m, h1) }
+        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, FAR>(words, m, h1, gathers) }
+    }
+
+    /// Sets the [`USUAL`] bits of a key; false when the words do not have them.
+    ///
+    /// # Safety
+    ///
+    /// The machine has AVX2.
+    #[inline(always)]
+    pub(super) unsafe fn set_usual<const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) -> bool {
+        let holds = holds::<SLICED>(words, m, USUAL);
+        if holds {
+            // SAFETY: `holds` has shown that the words have the bits, nobody else has them, and the caller vouches for AVX2.
+            unsafe { lanes_put::<SLICED>(words.as_mut_ptr(), m, h1) };
+        }
+        holds
     }
 
     /// The same with k bits that are gathered.
@@ -485,9 +515,10 @@ mod vector {
         words: &[AtomicU64],
         m: u64,
         h1: u64,
+        gathers: bool,
     ) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { lanes_test::<SLICED, FAR>(anew(words.as_ptr()).cast(), m, h1) }
+        unsafe { lanes_test::<SLICED, FAR>(anew(words.as_ptr()).cast(), m, h1, gathers) }
     }
 
     /// As [`test_gathered`] in the same way.
@@ -513,9 +544,9 @@ mod vector {
     /// As for [`has_all`].
     #[cfg(not(target_feature = "avx2"))]
     #[inline(always)]
-    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64, gathers: bool) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { lanes_test::<SLICED, FAR>(words.as_ptr(), m, h1) }
+        unsafe { lanes_test::<SLICED, FAR>(words.as_ptr(), m, h1, gathers) }
     }
 
     /// The same.
@@ -526,7 +557,7 @@ mod vector {
     #[cfg(target_feature = "avx2")]
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64, _gathers: bool) -> bool {
         // SAFETY: the caller has seen to it.
         unsafe {
             if FAR {
@@ -676,8 +707,12 @@ mod tests {
 
     /// All that is usual for k positions, whatever suits the size.
     fn usual(avx2: Avx2, k: u32) -> Vec<Usual> {
-        let gathered = Usual::Gathered(avx2, k);
-        if k == USUAL { vec![gathered, Usual::Near(avx2), Usual::Far(avx2)] } else { vec![gathered] }
+        let mut all = vec![Usual::Gathered(avx2, k)];
+        if k == USUAL {
+            all.push(Usual::Near(avx2));
+            all.extend(forms().into_iter().map(Usual::Far));
+        }
+        all
     }
 
     fn shared(words: &[u64]) -> Vec<AtomicU64> {
@@ -725,7 +760,7 @@ mod tests {
             }
             let mut found = set_batch::<SLICED>(with, &mut words, m, k, half);
             for &h1 in other {
-                let usual = usual(with.avx2, USUAL)[random.below(3) as usize];
+                let usual = usual(with.avx2, USUAL)[random.below(4) as usize];
                 let new = if k == USUAL { usual.set::<SLICED>(&mut words, m, h1) } else { None };
                 found += u64::from(new.unwrap_or_else(|| set_batch::<SLICED>(with, &mut words, m, k, &[h1]) == 1));
             }
@@ -733,25 +768,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn words_that_are_too_few_hold_nothing() {
-        for with in forms() {
-            let (mut words, mut answers) = ([u64::MAX], [true; 3]);
-            assert!(!test::<false>(with, &words, 65, 3, 7) && !test::<true>(with, &words, 22, 3, 7));
-            test_batch::<4, false>(with, &words, 65, 3, &[7; 3], &mut answers, true);
-            assert_eq!(answers, [false; 3]);
-            for usual in usual(with.avx2, USUAL) {
-                assert_eq!([usual.test::<false>(&words, 65, 7), usual.test::<true>(&words, 10, 7)], [Some(false); 2]);
-                assert_eq!(usual.test_shared::<true>(&shared(&words), 10, 7), Some(false));
-                assert_eq!(usual.set::<false>(&mut words, 65, 7), None);
-            }
-            assert_eq!(set_batch::<true>(with, &mut words, 0, 3, &[7]), 0);
-            assert_eq!(words, [u64::MAX]);
-        }
-        assert_eq!((Usual::Not.test::<false>(&[1], 64, 7), Usual::Not.set::<false>(&mut [1], 64, 7)), (None, None));
-        assert_eq!(Usual::Not.test_shared::<false>(&shared(&[1]), 64, 7), None);
-    }
-}
     #[test]
     fn many_keys_are_sifted_twice() {
         twice::<false>();
@@ -775,3 +791,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn words_that_are_too_few_hold_nothing() {
+        for with in forms() {
+            let (mut words, mut answers) = ([u64::MAX], [true; 3]);
+            assert!(!test::<false>(with, &words, 65, 3, 7) && !test::<true>(with, &words, 22, 3, 7));
+            test_batch::<4, false>(with, &words, 65, 3, &[7; 3], &mut answers, true);
+            assert_eq!(answers, [false; 3]);
+            for usual in usual(with.avx2, USUAL) {
+                assert_eq!([usual.test::<false>(&words, 65, 7), usual.test::<true>(&words, 10, 7)], [Some(false); 2]);
+                assert_eq!(usual.test_shared::<true>(&shared(&words), 10, 7), Some(false));
+                assert_eq!(usual.set::<false>(&mut words, 65, 7), None);
+            }
+            assert_eq!(set_batch::<true>(with, &mut words, 0, 3, &[7]), 0);
+            assert_eq!(words, [u64::MAX]);
+        }
+        assert_eq!((Usual::Not.test::<false>(&[1], 64, 7), Usual::Not.set::<false>(&mut [1], 64, 7)), (None, None));
+        assert_eq!(Usual::Not.test_shared::<false>(&shared(&[1]), 64, 7), None);
+    }
+}
