@@ -404,10 +404,13 @@ pub(crate) fn set_unusual<const SLICED: bool, L: Layout + Copy>(
 /// The keys that vector code takes at a time. They need no more than a word each, and what a batch costs by itself counts.
 const LANES_BATCH: usize = 4 * BATCH;
 
+/// The same for those who ask for more: absent keys leave in rounds, and between two of them the processor has less under way.
+const LARGE_BATCH: usize = 2 * LANES_BATCH;
+
 /// What vector code needs to know of a batch of keys.
 #[inline(always)]
-fn first_halves<K: Key>(hashing: &Hashing, keys: &[K]) -> [u64; LANES_BATCH] {
-    let mut halves = [0; LANES_BATCH];
+fn first_halves<const N: usize, K: Key>(hashing: &Hashing, keys: &[K]) -> [u64; N] {
+    let mut halves = [0; N];
     for (half, key) in halves.iter_mut().zip(keys) {
         *half = key.digest(hashing).h1;
     }
@@ -425,16 +428,28 @@ pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
     answers: &mut [bool],
 ) {
     let (ahead, k) = (layout.asks_ahead(words.len()), layout.hashes());
-    let batch = if matches!(code, Code::Lanes(_)) { LANES_BATCH } else { BATCH };
-    let mut present = 0;
-    for (keys, answers) in keys.chunks(batch).zip(answers.chunks_mut(batch)) {
-        // To sift out absent keys is in vain if all are present. Then, and as long as they are, nothing is faster than one key after
-        // the other.
-        let sift = present != batch;
+    let (probe, batch) = match code {
+        Code::Lanes(_) if keys.len() > LANES_BATCH => (BATCH.min(answers.len()), LARGE_BATCH),
+        Code::Lanes(_) => (0, LANES_BATCH),
+        _ => (0, BATCH),
+    };
+    // To sift out absent keys is in vain if all are present. Then, and as long as they are, nothing is faster than one key after the
+    // other. Of many keys some tell which it is.
+    let mut sift = true;
+    let (keys, others) = keys.split_at(probe);
+    let (answers, other_answers) = answers.split_at_mut(probe);
+    let keys = keys.chunks(batch).chain(others.chunks(batch));
+    let answers = answers.chunks_mut(batch).chain(other_answers.chunks_mut(batch));
+    for (keys, answers) in keys.zip(answers) {
         match code {
             Code::Lanes(with) if sift || !(INLINED || words.len() > L::NEAR_WORDS) => {
-                let halves = &first_halves(hashing, keys)[..keys.len()];
-                lanes::test_batch::<LANES_BATCH, SLICED>(with, words, span, k, halves, answers, sift);
+                if batch == LARGE_BATCH {
+                    let halves = &first_halves::<LARGE_BATCH, _>(hashing, keys)[..keys.len()];
+                    lanes::test_batch::<LARGE_BATCH, SLICED>(with, words, span, k, halves, answers, sift);
+                } else {
+                    let halves = &first_halves::<LANES_BATCH, _>(hashing, keys)[..keys.len()];
+                    lanes::test_batch::<LANES_BATCH, SLICED>(with, words, span, k, halves, answers, sift);
+                }
             }
             Code::Lanes(_) | Code::Wide | Code::Narrow if !(ahead || sift) => {
                 let each = keys.iter().zip(answers.iter_mut());
@@ -460,7 +475,8 @@ pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
                 }
             }
         }
-        present = answers.iter().map(|answer| usize::from(*answer)).sum();
+        let present: usize = answers.iter().map(|answer| usize::from(*answer)).sum();
+        sift = present != answers.len();
     }
 }
 
@@ -476,7 +492,7 @@ pub(crate) fn set_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
     let mut fresh = 0;
     if let Code::Lanes(with) = code {
         for keys in keys.chunks(LANES_BATCH) {
-            let halves = &first_halves(hashing, keys)[..keys.len()];
+            let halves = &first_halves::<LANES_BATCH, _>(hashing, keys)[..keys.len()];
             fresh += lanes::set_batch::<SLICED>(with, words, span, layout.hashes(), halves);
         }
         return fresh;

@@ -15,6 +15,7 @@ use std::arch::asm;
 use std::arch::x86_64::__m128i;
 #[cfg(target_feature = "avx2")]
 use std::arch::x86_64::__m256i;
+use std::mem::MaybeUninit;
 
 use super::lanes::{CURVES, MOST, USUAL};
 use super::line::Line;
@@ -268,16 +269,35 @@ macro_rules! gathered_test {
     };
 }
 
-/// The same, but the others are read only if the first four are all one.
+/// The same, but the others are read only if the first four are all one. Words are gathered if `seven` is not zero: a jump that is
+/// always the same costs nothing here, where it would cost a loop over keys in some cache to be written twice.
 macro_rules! far_test_of_seven {
     () => {
         concat!(
+            "test {seven:e}, {seven:e}\n",
+            "jnz 3f\n",
             first_four_of_seven!(),
             "vpsrlvd xmm1, xmm1, xmm0\n",
             "vptest xmm1, xmmword ptr [{eights} + 96]\n",
             "jnc 2f\n",
             "vextracti128 xmm0, ymm0, 1\n",
             last_three_of_seven!(),
+            "jmp 4f\n",
+            "3:\n",
+            "vpsrld ymm2, ymm0, 5\n",
+            "vpcmpeqd xmm3, xmm3, xmm3\n",
+            "vpxor xmm1, xmm1, xmm1\n",
+            "vpand ymm0, ymm0, ymmword ptr [{eights} + 64]\n",
+            "vpgatherdd xmm1, dword ptr [{words} + 4 * xmm2], xmm3\n",
+            "vpsrlvd xmm1, xmm1, xmm0\n",
+            "vptest xmm1, xmmword ptr [{eights} + 96]\n",
+            "jnc 2f\n",
+            "vextracti128 xmm1, ymm2, 1\n",
+            "vextracti128 xmm0, ymm0, 1\n",
+            "vmovdqa xmm3, xmmword ptr [{eights} + 144]\n",
+            "vpxor xmm2, xmm2, xmm2\n",
+            "vpgatherdd xmm2, dword ptr [{words} + 4 * xmm1], xmm3\n",
+            "4:\n",
             "vpsrlvd xmm2, xmm2, xmm0\n",
             "vptest xmm2, xmmword ptr [{eights} + 112]\n",
             "2:\n",
@@ -285,24 +305,20 @@ macro_rules! far_test_of_seven {
     };
 }
 
-/// The test of bits whose positions, anywhere among m or in slices of m, the code given last finds in 0; further operands are its own.
-macro_rules! test_of_lanes {
-    ($sliced:ident, $words:ident, $m:ident, $h1:ident, $eights:expr, $test:expr, $($operand:tt)*) => {{
-        let found: u8;
+/// Code that finds a key's positions, anywhere among m or in slices of m, in 0; further operands are its own.
+macro_rules! with_lanes {
+    ($sliced:ident, $m:ident, $h1:ident, $eights:expr, [$($code:expr),*], $($operand:tt)*) => {{
         macro_rules! lanes {
             ($curve:expr, $start:expr, $third:expr) => {
                 assembly!(
-                    [line_of_seven!(), $curve, positions_of_seven!(), $start, $test, "setc {found}"],
+                    [line_of_seven!(), $curve, positions_of_seven!(), $start, $($code),*],
                     _,
                     _,
-                    words = in(reg) $words,
                     eights = in(reg) $eights,
                     one = inout(reg) $h1 => _,
                     three = inout(reg) $m => _,
                     next = inout(reg) $third => _,
-                    found = lateout(reg_byte) found,
                     $($operand)*
-                    options(pure, readonly, nostack),
                 )
             };
         }
@@ -316,18 +332,37 @@ macro_rules! test_of_lanes {
         } else {
             lanes!("vpaddd ymm0, ymm0, ymmword ptr [{eights} + 32]", "/* {next} */", 0_u64);
         }
+    }};
+}
+
+/// The test of bits by code that leaves the answer in the carry flag.
+macro_rules! test_of_lanes {
+    ($sliced:ident, $words:ident, $m:ident, $h1:ident, $eights:expr, $test:expr, $($operand:tt)*) => {{
+        let found: u8;
+        with_lanes!(
+            $sliced, $m, $h1, $eights, [$test, "setc {found}"],
+            words = in(reg) $words,
+            found = lateout(reg_byte) found,
+            $($operand)*
+            options(pure, readonly, nostack),
+        );
         found != 0
     }};
 }
 
 /// Whether the [`USUAL`] bits of a key, anywhere among m or in slices of m, are all one; when they are `FAR`, the first four are looked
-/// at before the others are read.
+/// at before the others are read, and they are gathered if the machine does that quickly.
 ///
 /// # Safety
 ///
 /// The machine has AVX2, and the words have m bits, at least one, or [`USUAL`] slices of them.
 #[inline(always)]
-pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(words: *const u64, m: u64, h1: u64) -> bool {
+pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(
+    words: *const u64,
+    m: u64,
+    h1: u64,
+    gathers: bool,
+) -> bool {
     const { assert!(USUAL == 7) };
     let eights = if SLICED { SLICES } else { ANYWHERE };
     // SAFETY: the machine has the instructions, as the caller promises; they read the constants and up to seven times 32 bits, whose
@@ -336,7 +371,7 @@ pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(words: *con
     // no bit is looked at twice, and what lies in one word is read at once.
     unsafe {
         if FAR {
-            test_of_lanes!(SLICED, words, m, h1, eights, far_test_of_seven!(), five = out(reg) _, seven = out(reg) _,)
+            test_of_lanes!(SLICED, words, m, h1, eights, far_test_of_seven!(), five = out(reg) _, seven = inout(reg) u64::from(gathers) => _,)
         } else {
             test_of_lanes!(SLICED, words, m, h1, eights, test_of_seven!(), five = out(reg) _, seven = out(reg) _,)
         }
@@ -355,6 +390,39 @@ pub(super) unsafe fn gathered_test<const SLICED: bool>(words: *const u64, m: u64
     unsafe {
         test_of_lanes!(SLICED, words, m, h1, first, gathered_test!(),)
             && (k <= 8 || test_of_lanes!(SLICED, words, m, h1, others, gathered_test!(),))
+    }
+}
+
+/// Sets the [`USUAL`] bits of a key, anywhere among m or in slices of m.
+///
+/// # Safety
+///
+/// The machine has AVX2, and the words have m bits, at least one, or [`USUAL`] slices of them, and nobody else has them.
+#[inline(always)]
+pub(super) unsafe fn lanes_put<const SLICED: bool>(words: *mut u64, m: u64, h1: u64) {
+    let eights = if SLICED { SLICES } else { ANYWHERE };
+    // For each position the number of its 32 bits, and its bit among them.
+    let mut lanes = MaybeUninit::<Eights<2>>::uninit();
+    // SAFETY: the machine has the instructions, as the caller promises; they read the constants and write all of the lanes, whose
+    // numbers are those of words that there are, as for `lanes_test`.
+    unsafe {
+        with_lanes!(
+            SLICED, m, h1, eights,
+            [
+                "vpsrld ymm1, ymm0, 5",
+                "vmovdqa ymm2, ymmword ptr [{eights} + 96]",
+                "vpand ymm0, ymm0, ymmword ptr [{eights} + 64]",
+                "vmovdqa ymmword ptr [{lanes}], ymm1",
+                "vpsllvd ymm0, ymm2, ymm0",
+                "vmovdqa ymmword ptr [{lanes} + 32], ymm0"
+            ],
+            lanes = in(reg) lanes.as_mut_ptr(),
+            options(nostack, preserves_flags),
+        );
+        let Eights([numbers, bits]) = lanes.assume_init_ref();
+        for (number, bit) in numbers.iter().zip(bits).take(USUAL as usize) {
+            *words.cast::<u32>().add(*number as usize) |= bit;
+        }
     }
 }
 

@@ -59,8 +59,9 @@ impl Instructions {
 pub(crate) enum Usual {
     /// [`USUAL`] positions in some cache, loaded one by one.
     Near(Avx2),
-    /// The same beyond: the first four are looked at before the others are read.
-    Far(Avx2),
+    /// The same beyond: the first four are looked at before the others are read. Builds for every machine gather them where that is
+    /// quick.
+    Far(Instructions),
     /// So many in some cache, gathered.
     Gathered(Avx2, u32),
     /// There is none.
@@ -75,7 +76,7 @@ impl Usual {
     pub(crate) fn of(instructions: Instructions, bits: u64, hashes: u32) -> Self {
         let Instructions { avx2, gathers } = instructions;
         match hashes {
-            USUAL if bits > NEAR_BITS => Usual::Far(avx2),
+            USUAL if bits > NEAR_BITS => Usual::Far(instructions),
             _ if gathers && bits <= NEAR_BITS && hashes > FEW && hashes <= MOST => Usual::Gathered(avx2, hashes),
             USUAL => Usual::Near(avx2),
             _ => Usual::Not,
@@ -92,8 +93,10 @@ impl Usual {
     pub(crate) fn test<const SLICED: bool>(self, words: &[u64], m: u64, h1: u64) -> Option<bool> {
         // A loop over keys asks this once.
         match self {
-            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, false>(words, m, h1))),
-            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, true>(words, m, h1))),
+            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, false>(words, m, h1, false))),
+            Usual::Far(Instructions { avx2, gathers }) => {
+                Some(vouched!(avx2, vector::test_usual::<SLICED, true>(words, m, h1, gathers)))
+            }
             Usual::Gathered(avx2, k) => Some(vouched!(avx2, vector::test_gathered::<SLICED>(words, m, k, h1))),
             Usual::Not => None,
         }
@@ -107,24 +110,31 @@ impl Usual {
             return self.is_usual().then_some(false);
         }
         match self {
-            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, false>(words, m, h1))),
-            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, true>(words, m, h1))),
+            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, false>(words, m, h1, false))),
+            Usual::Far(Instructions { avx2, gathers }) => {
+                Some(vouched!(avx2, vector::test_shared::<SLICED, true>(words, m, h1, gathers)))
+            }
             Usual::Gathered(avx2, k) => Some(vouched!(avx2, vector::test_shared_gathered::<SLICED>(words, m, k, h1))),
             Usual::Not => None,
         }
     }
 
     /// Sets the [`USUAL`] bits of a key and says whether one was new; nothing is done when the words do not have the bits or this is not
-    /// usual. It looks by vector code, which the compiler leaves out if nobody asks whether a bit was new, and sets the bits one after
-    /// the other: vector code that does that is no faster.
+    /// usual. It looks by vector code, which the compiler leaves out if nobody asks whether a bit was new. In some cache the bits are
+    /// set one after the other: vector code that does that is no faster. Beyond it is, since a key takes fewer instructions, and the
+    /// processor has more keys under way while it waits.
     #[inline(always)]
     pub(crate) fn set<const SLICED: bool>(self, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
-        let near = match self {
-            Usual::Far(avx2) => Usual::Near(avx2),
-            near => near,
+        let (near, far) = match self {
+            Usual::Far(Instructions { avx2, .. }) => (Usual::Near(avx2), Some(avx2)),
+            near => (near, None),
         };
         let known = near.test::<SLICED>(words, m, h1)?;
-        flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }).then_some(!known)
+        let set = match far {
+            Some(avx2) => vouched!(avx2, vector::set_usual::<SLICED>(words, m, h1)),
+            None => flat::put::<USUAL, SLICED, true>(words, m, Digest { h1, h2: 0 }),
+        };
+        set.then_some(!known)
     }
 }
 
@@ -155,8 +165,11 @@ pub(crate) fn test<const SLICED: bool>(with: Instructions, words: &[u64], m: u64
     fetched!(with, k, test_near, words, m, h1)
 }
 
-/// [`test`] for up to `N` keys (from 4 to 128), of which an absent one is left behind at one of its first two bits, without a branch,
-/// if they are to be sifted. Among keys that are all present that would be in vain.
+/// So many keys are worth a round of their own.
+const MANY: usize = 32;
+
+/// [`test`] for up to `N` keys (from 8 to 256), of which an absent one is left behind at one of its first two bits, without a branch,
+/// if they are to be sifted, and most that are left at one of the next two. Among keys that are all present that would be in vain.
 pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
     with: Instructions,
     words: &[u64],
@@ -176,16 +189,34 @@ pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
     if !holds {
         return;
     }
-    // With room for four more than there can be, since four are written at a time.
-    let mut passed = [[0; 2]; N];
-    let passed = passed.as_flattened_mut();
     let Instructions { avx2, gathers } = with;
-    let count = if gathers {
-        vouched!(avx2, vector::sift::<SLICED, true>(words, m, keys, passed))
-    } else {
-        vouched!(avx2, vector::sift::<SLICED, false>(words, m, keys, passed))
-    };
-    fetched!(with, k, test_those, words, m, keys, &passed[..count], answers);
+    macro_rules! sift {
+        ($from:literal, $fours:expr, $passed:expr) => {
+            if gathers {
+                vouched!(avx2, vector::sift::<$from, SLICED, true>(words, m, $fours, $passed))
+            } else {
+                vouched!(avx2, vector::sift::<$from, SLICED, false>(words, m, $fours, $passed))
+            }
+        };
+    }
+    // With room for four more than there can be, since four are written at a time.
+    let (mut first, mut second) = ([[0; 2]; N], [0; N]);
+    let first = first.as_flattened_mut();
+    let (fours, rest) = keys.as_chunks::<4>();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    let fours = fours.iter().copied().chain((!rest.is_empty()).then_some(last));
+    let left = sift!(0, fours.zip(0..).map(|(four, i)| (four, 0x0302_0100 + 0x0404_0404 * i)), first);
+    let mut passed = &first[..left];
+    // If most are left, these are present; and a few are not worth another round, before which the processor waits.
+    if k > FEW && (MANY..count / 2).contains(&left) {
+        // What lies behind those that are left are some numbers, too.
+        let (fours, _) = first[..left.next_multiple_of(4)].as_chunks::<4>();
+        let key = |number: u8| keys.get(usize::from(number)).copied().unwrap_or_default();
+        let left = sift!(2, fours.iter().map(|four| (four.map(key), u32::from_le_bytes(*four))), &mut second);
+        passed = &second[..left];
+    }
+    fetched!(with, k, test_those, words, m, keys, passed, answers);
 }
 
 /// Sets the k bits of many keys and says how many had a new one; nothing is done when the words do not have the bits.
@@ -211,7 +242,7 @@ mod vector {
 
     use super::{CURVES, USUAL, holds};
     use crate::hash::{Digest, Ring};
-    use crate::simd::embedded::{anew, gathered_test, lanes_test};
+    use crate::simd::embedded::{anew, gathered_test, lanes_put, lanes_test};
     use crate::simd::side_by_side;
 
     const MOST: usize = super::MOST as usize;
@@ -430,9 +461,29 @@ mod vector {
     ///
     /// The machine has AVX2.
     #[inline(always)]
-    pub(super) unsafe fn test_usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    pub(super) unsafe fn test_usual<const SLICED: bool, const FAR: bool>(
+        words: &[u64],
+        m: u64,
+        h1: u64,
+        gathers: bool,
+    ) -> bool {
         // SAFETY: `holds` has shown that the words have the bits, and the caller vouches for AVX2.
-        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, FAR>(words, m, h1) }
+        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, FAR>(words, m, h1, gathers) }
+    }
+
+    /// Sets the [`USUAL`] bits of a key; false when the words do not have them.
+    ///
+    /// # Safety
+    ///
+    /// The machine has AVX2.
+    #[inline(always)]
+    pub(super) unsafe fn set_usual<const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) -> bool {
+        let holds = holds::<SLICED>(words, m, USUAL);
+        if holds {
+            // SAFETY: `holds` has shown that the words have the bits, nobody else has them, and the caller vouches for AVX2.
+            unsafe { lanes_put::<SLICED>(words.as_mut_ptr(), m, h1) };
+        }
+        holds
     }
 
     /// The same with k bits that are gathered.
@@ -464,9 +515,10 @@ mod vector {
         words: &[AtomicU64],
         m: u64,
         h1: u64,
+        gathers: bool,
     ) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { lanes_test::<SLICED, FAR>(anew(words.as_ptr()).cast(), m, h1) }
+        unsafe { lanes_test::<SLICED, FAR>(anew(words.as_ptr()).cast(), m, h1, gathers) }
     }
 
     /// As [`test_gathered`] in the same way.
@@ -492,9 +544,9 @@ mod vector {
     /// As for [`has_all`].
     #[cfg(not(target_feature = "avx2"))]
     #[inline(always)]
-    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64, gathers: bool) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { lanes_test::<SLICED, FAR>(words.as_ptr(), m, h1) }
+        unsafe { lanes_test::<SLICED, FAR>(words.as_ptr(), m, h1, gathers) }
     }
 
     /// The same.
@@ -505,7 +557,7 @@ mod vector {
     #[cfg(target_feature = "avx2")]
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
+    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64, _gathers: bool) -> bool {
         // SAFETY: the caller has seen to it.
         unsafe {
             if FAR {
@@ -583,42 +635,49 @@ mod vector {
         fresh
     }
 
-    /// For each set of keys, their numbers.
+    /// For each set of four keys, their places.
     const PASSED: [u32; 16] = side_by_side([0, 1, 2, 3]);
 
-    /// Writes the numbers of the keys whose first two bits are one side by side, and says how many they are. Numbers beyond the keys
-    /// may be among them.
+    /// Writes the numbers of the keys whose bits `FROM` and `FROM` + 1 are one side by side, and says how many they are. They come by
+    /// fours, keys and numbers; what fills up the last four may be among those that are written.
     ///
     /// # Safety
     ///
-    /// The words have m bits, at least one, or two slices of them.
+    /// The words have m bits, at least one, or `FROM` + 2 slices of them.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn sift<const SLICED: bool, const GATHER: bool>(
+    pub(super) unsafe fn sift<const FROM: usize, const SLICED: bool, const GATHER: bool>(
         words: &[u64],
         m: u64,
-        keys: &[u64],
+        fours: impl Iterator<Item = ([u64; 4], u32)>,
         passed: &mut [u8],
     ) -> usize {
-        let (m, mut count, mut padded) = (all(m as u32), 0, [0; 4]);
-        let (fours, rest) = keys.as_chunks::<4>();
-        padded[..rest.len()].copy_from_slice(rest);
-        for (i, four) in fours.iter().chain((!rest.is_empty()).then_some(&padded)).enumerate() {
+        let span = all(m as u32);
+        let mut count = 0;
+        for (keys, numbers) in fours {
             // SAFETY: four words are 32 readable bytes; unaligned loads take any address.
-            let h1 = unsafe { _mm256_loadu_si256(four.as_ptr().cast()) };
-            // Even lanes have first positions, odd lanes second ones.
-            let first = _mm256_srli_epi64::<32>(h1);
-            let second = _mm256_mul_epu32(_mm256_add_epi32(first, h1), m);
-            let first = _mm256_srli_epi64::<32>(_mm256_mul_epu32(first, m));
-            let mut both = _mm256_blend_epi32::<0b1010_1010>(first, second);
+            let load = |words: [u64; 4]| unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
+            let (h1, third) = (load(keys), keys.map(|h1| Ring::<true>::third(Digest { h1, h2: 0 }) >> 32));
+            let word = |i: usize| {
+                let times = |x, n: u32| _mm256_mul_epu32(x, all(n));
+                let line = _mm256_add_epi32(_mm256_srli_epi64::<32>(h1), times(h1, i as u32));
+                let curve = if SLICED { times(load(third), CURVES[1][i]) } else { all(CURVES[0][i]) };
+                _mm256_add_epi32(line, curve)
+            };
+            // Even lanes have the earlier positions, odd lanes the later ones.
+            let early = _mm256_srli_epi64::<32>(_mm256_mul_epu32(word(FROM), span));
+            let mut both = _mm256_blend_epi32::<0b1010_1010>(early, _mm256_mul_epu32(word(FROM + 1), span));
             if SLICED {
-                both = _mm256_add_epi32(both, _mm256_slli_epi64::<32>(m));
+                let start = |i: usize| (m as u32).wrapping_mul(i as u32);
+                let starts = _mm256_blend_epi32::<0b1010_1010>(all(start(FROM)), all(start(FROM + 1)));
+                both = _mm256_add_epi32(both, starts);
             }
             // SAFETY: as in `has`.
             let found = unsafe { fetch::<8, 0, GATHER>(words, both) };
             let missing = _mm256_andnot_si256(found, bits::<8, 0>(both));
             let none = _mm256_cmpeq_epi64(missing, _mm256_setzero_si256());
             let present = _mm256_movemask_pd(_mm256_castsi256_pd(none)) as usize;
-            let numbers = PASSED[present] + 0x0404_0404 * i as u32;
+            let order = _mm_cvtsi32_si128(PASSED[present] as i32);
+            let numbers = _mm_cvtsi128_si32(_mm_shuffle_epi8(_mm_cvtsi32_si128(numbers as i32), order));
             // What fails is overwritten by the next that does not.
             passed[count..count + 4].copy_from_slice(&numbers.to_le_bytes());
             count += present.count_ones() as usize;
@@ -648,8 +707,12 @@ mod tests {
 
     /// All that is usual for k positions, whatever suits the size.
     fn usual(avx2: Avx2, k: u32) -> Vec<Usual> {
-        let gathered = Usual::Gathered(avx2, k);
-        if k == USUAL { vec![gathered, Usual::Near(avx2), Usual::Far(avx2)] } else { vec![gathered] }
+        let mut all = vec![Usual::Gathered(avx2, k)];
+        if k == USUAL {
+            all.push(Usual::Near(avx2));
+            all.extend(forms().into_iter().map(Usual::Far));
+        }
+        all
     }
 
     fn shared(words: &[u64]) -> Vec<AtomicU64> {
@@ -697,11 +760,34 @@ mod tests {
             }
             let mut found = set_batch::<SLICED>(with, &mut words, m, k, half);
             for &h1 in other {
-                let usual = usual(with.avx2, USUAL)[random.below(3) as usize];
+                let usual = usual(with.avx2, USUAL)[random.below(4) as usize];
                 let new = if k == USUAL { usual.set::<SLICED>(&mut words, m, h1) } else { None };
                 found += u64::from(new.unwrap_or_else(|| set_batch::<SLICED>(with, &mut words, m, k, &[h1]) == 1));
             }
             assert!(words == model && found == fresh, "m {m}, k {k}: {found} new, not {fresh}");
+        }
+    }
+
+    #[test]
+    fn many_keys_are_sifted_twice() {
+        twice::<false>();
+        twice::<true>();
+    }
+
+    /// Half of the bits are one, so that a quarter of the keys is left after the first round.
+    fn twice<const SLICED: bool>() {
+        let mut random = SplitMix::new(9);
+        for (with, k) in forms().into_iter().flat_map(|with| (1..=MOST).map(move |k| (with, k))) {
+            let m = 10_007;
+            let bits = if SLICED { m * u64::from(k) } else { m };
+            let words: Vec<u64> = (0..bits.div_ceil(64)).map(|_| random.next_u64()).collect();
+            for count in [2 * MANY, 199, 255, 256] {
+                let keys: Vec<u64> = (0..count).map(|_| random.next_u64()).collect();
+                let scalar = |h1: &u64| flat::test::<SLICED, true>(&words, m, k, Digest::from_word(*h1));
+                let mut answers = vec![true; count];
+                test_batch::<256, SLICED>(with, &words, m, k, &keys, &mut answers, true);
+                assert!(keys.iter().map(scalar).eq(answers), "k {k}, {count} keys");
+            }
         }
     }
 
