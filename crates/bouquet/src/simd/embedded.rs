@@ -269,35 +269,16 @@ macro_rules! gathered_test {
     };
 }
 
-/// The same, but the others are read only if the first four are all one. Words are gathered if `seven` is not zero: a jump that is
-/// always the same costs nothing here, where it would cost a loop over keys in some cache to be written twice.
+/// The same, but the others are read only if the first four are all one.
 macro_rules! far_test_of_seven {
     () => {
         concat!(
-            "test {seven:e}, {seven:e}\n",
-            "jnz 3f\n",
             first_four_of_seven!(),
             "vpsrlvd xmm1, xmm1, xmm0\n",
             "vptest xmm1, xmmword ptr [{eights} + 96]\n",
             "jnc 2f\n",
             "vextracti128 xmm0, ymm0, 1\n",
             last_three_of_seven!(),
-            "jmp 4f\n",
-            "3:\n",
-            "vpsrld ymm2, ymm0, 5\n",
-            "vpcmpeqd xmm3, xmm3, xmm3\n",
-            "vpxor xmm1, xmm1, xmm1\n",
-            "vpand ymm0, ymm0, ymmword ptr [{eights} + 64]\n",
-            "vpgatherdd xmm1, dword ptr [{words} + 4 * xmm2], xmm3\n",
-            "vpsrlvd xmm1, xmm1, xmm0\n",
-            "vptest xmm1, xmmword ptr [{eights} + 96]\n",
-            "jnc 2f\n",
-            "vextracti128 xmm1, ymm2, 1\n",
-            "vextracti128 xmm0, ymm0, 1\n",
-            "vmovdqa xmm3, xmmword ptr [{eights} + 144]\n",
-            "vpxor xmm2, xmm2, xmm2\n",
-            "vpgatherdd xmm2, dword ptr [{words} + 4 * xmm1], xmm3\n",
-            "4:\n",
             "vpsrlvd xmm2, xmm2, xmm0\n",
             "vptest xmm2, xmmword ptr [{eights} + 112]\n",
             "2:\n",
@@ -351,18 +332,13 @@ macro_rules! test_of_lanes {
 }
 
 /// Whether the [`USUAL`] bits of a key, anywhere among m or in slices of m, are all one; when they are `FAR`, the first four are looked
-/// at before the others are read, and they are gathered if the machine does that quickly.
+/// at before the others are read.
 ///
 /// # Safety
 ///
 /// The machine has AVX2, and the words have m bits, at least one, or [`USUAL`] slices of them.
 #[inline(always)]
-pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(
-    words: *const u64,
-    m: u64,
-    h1: u64,
-    gathers: bool,
-) -> bool {
+pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(words: *const u64, m: u64, h1: u64) -> bool {
     const { assert!(USUAL == 7) };
     let eights = if SLICED { SLICES } else { ANYWHERE };
     // SAFETY: the machine has the instructions, as the caller promises; they read the constants and up to seven times 32 bits, whose
@@ -371,7 +347,7 @@ pub(super) unsafe fn lanes_test<const SLICED: bool, const FAR: bool>(
     // no bit is looked at twice, and what lies in one word is read at once.
     unsafe {
         if FAR {
-            test_of_lanes!(SLICED, words, m, h1, eights, far_test_of_seven!(), five = out(reg) _, seven = inout(reg) u64::from(gathers) => _,)
+            test_of_lanes!(SLICED, words, m, h1, eights, far_test_of_seven!(), five = out(reg) _, seven = out(reg) _,)
         } else {
             test_of_lanes!(SLICED, words, m, h1, eights, test_of_seven!(), five = out(reg) _, seven = out(reg) _,)
         }

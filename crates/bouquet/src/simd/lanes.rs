@@ -59,9 +59,8 @@ impl Instructions {
 pub(crate) enum Usual {
     /// [`USUAL`] positions in some cache, loaded one by one.
     Near(Avx2),
-    /// The same beyond: the first four are looked at before the others are read. Builds for every machine gather them where that is
-    /// quick.
-    Far(Instructions),
+    /// The same beyond: the first four are looked at before the others are read.
+    Far(Avx2),
     /// So many in some cache, gathered.
     Gathered(Avx2, u32),
     /// There is none.
@@ -76,7 +75,7 @@ impl Usual {
     pub(crate) fn of(instructions: Instructions, bits: u64, hashes: u32) -> Self {
         let Instructions { avx2, gathers } = instructions;
         match hashes {
-            USUAL if bits > NEAR_BITS => Usual::Far(instructions),
+            USUAL if bits > NEAR_BITS => Usual::Far(avx2),
             _ if gathers && bits <= NEAR_BITS && hashes > FEW && hashes <= MOST => Usual::Gathered(avx2, hashes),
             USUAL => Usual::Near(avx2),
             _ => Usual::Not,
@@ -93,10 +92,8 @@ impl Usual {
     pub(crate) fn test<const SLICED: bool>(self, words: &[u64], m: u64, h1: u64) -> Option<bool> {
         // A loop over keys asks this once.
         match self {
-            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, false>(words, m, h1, false))),
-            Usual::Far(Instructions { avx2, gathers }) => {
-                Some(vouched!(avx2, vector::test_usual::<SLICED, true>(words, m, h1, gathers)))
-            }
+            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, false>(words, m, h1))),
+            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_usual::<SLICED, true>(words, m, h1))),
             Usual::Gathered(avx2, k) => Some(vouched!(avx2, vector::test_gathered::<SLICED>(words, m, k, h1))),
             Usual::Not => None,
         }
@@ -110,10 +107,8 @@ impl Usual {
             return self.is_usual().then_some(false);
         }
         match self {
-            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, false>(words, m, h1, false))),
-            Usual::Far(Instructions { avx2, gathers }) => {
-                Some(vouched!(avx2, vector::test_shared::<SLICED, true>(words, m, h1, gathers)))
-            }
+            Usual::Near(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, false>(words, m, h1))),
+            Usual::Far(avx2) => Some(vouched!(avx2, vector::test_shared::<SLICED, true>(words, m, h1))),
             Usual::Gathered(avx2, k) => Some(vouched!(avx2, vector::test_shared_gathered::<SLICED>(words, m, k, h1))),
             Usual::Not => None,
         }
@@ -126,7 +121,7 @@ impl Usual {
     #[inline(always)]
     pub(crate) fn set<const SLICED: bool>(self, words: &mut [u64], m: u64, h1: u64) -> Option<bool> {
         let (near, far) = match self {
-            Usual::Far(Instructions { avx2, .. }) => (Usual::Near(avx2), Some(avx2)),
+            Usual::Far(avx2) => (Usual::Near(avx2), Some(avx2)),
             near => (near, None),
         };
         let known = near.test::<SLICED>(words, m, h1)?;
@@ -190,30 +185,25 @@ pub(crate) fn test_batch<const N: usize, const SLICED: bool>(
         return;
     }
     let Instructions { avx2, gathers } = with;
-    macro_rules! sift {
-        ($from:literal, $fours:expr, $passed:expr) => {
+    macro_rules! sifted {
+        ($sift:ident, $($arg:expr),*) => {
             if gathers {
-                vouched!(avx2, vector::sift::<$from, SLICED, true>(words, m, $fours, $passed))
+                vouched!(avx2, vector::$sift::<SLICED, true>(words, m, keys, $($arg),*))
             } else {
-                vouched!(avx2, vector::sift::<$from, SLICED, false>(words, m, $fours, $passed))
+                vouched!(avx2, vector::$sift::<SLICED, false>(words, m, keys, $($arg),*))
             }
         };
     }
     // With room for four more than there can be, since four are written at a time.
-    let (mut first, mut second) = ([[0; 2]; N], [0; N]);
+    let (mut first, mut second) = ([[0; 2]; N], None);
     let first = first.as_flattened_mut();
-    let (fours, rest) = keys.as_chunks::<4>();
-    let mut last = [0; 4];
-    last[..rest.len()].copy_from_slice(rest);
-    let fours = fours.iter().copied().chain((!rest.is_empty()).then_some(last));
-    let left = sift!(0, fours.zip(0..).map(|(four, i)| (four, 0x0302_0100 + 0x0404_0404 * i)), first);
+    let left = sifted!(sift, first);
     let mut passed = &first[..left];
     // If most are left, these are present; and a few are not worth another round, before which the processor waits.
     if k > FEW && (MANY..count / 2).contains(&left) {
-        // What lies behind those that are left are some numbers, too.
-        let (fours, _) = first[..left.next_multiple_of(4)].as_chunks::<4>();
-        let key = |number: u8| keys.get(usize::from(number)).copied().unwrap_or_default();
-        let left = sift!(2, fours.iter().map(|four| (four.map(key), u32::from_le_bytes(*four))), &mut second);
+        let second = second.insert([0; N]);
+        // Up to three numbers more, of whatever was there, fill up the last four.
+        let left = sifted!(sift_again, &first[..left.next_multiple_of(4)], second);
         passed = &second[..left];
     }
     fetched!(with, k, test_those, words, m, keys, passed, answers);
@@ -461,29 +451,9 @@ mod vector {
     ///
     /// The machine has AVX2.
     #[inline(always)]
-    pub(super) unsafe fn test_usual<const SLICED: bool, const FAR: bool>(
-        words: &[u64],
-        m: u64,
-        h1: u64,
-        gathers: bool,
-    ) -> bool {
+    pub(super) unsafe fn test_usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: `holds` has shown that the words have the bits, and the caller vouches for AVX2.
-        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, FAR>(words, m, h1, gathers) }
-    }
-
-    /// Sets the [`USUAL`] bits of a key; false when the words do not have them.
-    ///
-    /// # Safety
-    ///
-    /// The machine has AVX2.
-    #[inline(always)]
-    pub(super) unsafe fn set_usual<const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) -> bool {
-        let holds = holds::<SLICED>(words, m, USUAL);
-        if holds {
-            // SAFETY: `holds` has shown that the words have the bits, nobody else has them, and the caller vouches for AVX2.
-            unsafe { lanes_put::<SLICED>(words.as_mut_ptr(), m, h1) };
-        }
-        holds
+        holds::<SLICED>(words, m, USUAL) && unsafe { usual::<SLICED, FAR>(words, m, h1) }
     }
 
     /// The same with k bits that are gathered.
@@ -515,10 +485,9 @@ mod vector {
         words: &[AtomicU64],
         m: u64,
         h1: u64,
-        gathers: bool,
     ) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { lanes_test::<SLICED, FAR>(anew(words.as_ptr()).cast(), m, h1, gathers) }
+        unsafe { lanes_test::<SLICED, FAR>(anew(words.as_ptr()).cast(), m, h1) }
     }
 
     /// As [`test_gathered`] in the same way.
@@ -544,9 +513,9 @@ mod vector {
     /// As for [`has_all`].
     #[cfg(not(target_feature = "avx2"))]
     #[inline(always)]
-    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64, gathers: bool) -> bool {
+    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: the caller has seen to it.
-        unsafe { lanes_test::<SLICED, FAR>(words.as_ptr(), m, h1, gathers) }
+        unsafe { lanes_test::<SLICED, FAR>(words.as_ptr(), m, h1) }
     }
 
     /// The same.
@@ -557,7 +526,7 @@ mod vector {
     #[cfg(target_feature = "avx2")]
     #[inline]
     #[target_feature(enable = "avx2")]
-    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64, _gathers: bool) -> bool {
+    unsafe fn usual<const SLICED: bool, const FAR: bool>(words: &[u64], m: u64, h1: u64) -> bool {
         // SAFETY: the caller has seen to it.
         unsafe {
             if FAR {
@@ -566,6 +535,21 @@ mod vector {
                 has_all::<USUAL, SLICED, false>(words, m, h1)
             }
         }
+    }
+
+    /// Sets the [`USUAL`] bits of a key; false when the words do not have them.
+    ///
+    /// # Safety
+    ///
+    /// The machine has AVX2.
+    #[inline(always)]
+    pub(super) unsafe fn set_usual<const SLICED: bool>(words: &mut [u64], m: u64, h1: u64) -> bool {
+        let holds = holds::<SLICED>(words, m, USUAL);
+        if holds {
+            // SAFETY: `holds` has shown that the words have the bits, nobody else has them, and the caller vouches for AVX2.
+            unsafe { lanes_put::<SLICED>(words.as_mut_ptr(), m, h1) };
+        }
+        holds
     }
 
     /// Answers for keys, one after the other.
@@ -638,14 +622,55 @@ mod vector {
     /// For each set of four keys, their places.
     const PASSED: [u32; 16] = side_by_side([0, 1, 2, 3]);
 
-    /// Writes the numbers of the keys whose bits `FROM` and `FROM` + 1 are one side by side, and says how many they are. They come by
-    /// fours, keys and numbers; what fills up the last four may be among those that are written.
+    /// Writes the numbers of the keys whose first two bits are one side by side, and says how many they are. Numbers beyond the keys
+    /// may be among them.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, or two slices of them.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn sift<const SLICED: bool, const GATHER: bool>(
+        words: &[u64],
+        m: u64,
+        keys: &[u64],
+        passed: &mut [u8],
+    ) -> usize {
+        let (fours, rest) = keys.as_chunks::<4>();
+        let mut padded = [0; 4];
+        padded[..rest.len()].copy_from_slice(rest);
+        let fours = fours.iter().copied().chain((!rest.is_empty()).then_some(padded));
+        let numbered = fours.zip(0..).map(|(four, i)| (four, 0x0302_0100 + 0x0404_0404 * i));
+        // SAFETY: the caller has seen to it.
+        unsafe { sift_fours::<0, SLICED, GATHER>(words, m, numbered, passed) }
+    }
+
+    /// The same for the next two bits of the keys of these numbers, four by four.
+    ///
+    /// # Safety
+    ///
+    /// The words have m bits, at least one, or four slices of them.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn sift_again<const SLICED: bool, const GATHER: bool>(
+        words: &[u64],
+        m: u64,
+        keys: &[u64],
+        numbers: &[u8],
+        passed: &mut [u8],
+    ) -> usize {
+        let key = |number: u8| keys.get(usize::from(number)).copied().unwrap_or_default();
+        let fours = numbers.as_chunks::<4>().0.iter().map(|four| (four.map(key), u32::from_le_bytes(*four)));
+        // SAFETY: the caller has seen to it.
+        unsafe { sift_fours::<2, SLICED, GATHER>(words, m, fours, passed) }
+    }
+
+    /// Does so for the bits `FROM` and `FROM` + 1 of four keys at a time, which come with their numbers.
     ///
     /// # Safety
     ///
     /// The words have m bits, at least one, or `FROM` + 2 slices of them.
+    #[inline]
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn sift<const FROM: usize, const SLICED: bool, const GATHER: bool>(
+    unsafe fn sift_fours<const FROM: usize, const SLICED: bool, const GATHER: bool>(
         words: &[u64],
         m: u64,
         fours: impl Iterator<Item = ([u64; 4], u32)>,
@@ -707,12 +732,8 @@ mod tests {
 
     /// All that is usual for k positions, whatever suits the size.
     fn usual(avx2: Avx2, k: u32) -> Vec<Usual> {
-        let mut all = vec![Usual::Gathered(avx2, k)];
-        if k == USUAL {
-            all.push(Usual::Near(avx2));
-            all.extend(forms().into_iter().map(Usual::Far));
-        }
-        all
+        let gathered = Usual::Gathered(avx2, k);
+        if k == USUAL { vec![gathered, Usual::Near(avx2), Usual::Far(avx2)] } else { vec![gathered] }
     }
 
     fn shared(words: &[u64]) -> Vec<AtomicU64> {
@@ -760,7 +781,7 @@ mod tests {
             }
             let mut found = set_batch::<SLICED>(with, &mut words, m, k, half);
             for &h1 in other {
-                let usual = usual(with.avx2, USUAL)[random.below(4) as usize];
+                let usual = usual(with.avx2, USUAL)[random.below(3) as usize];
                 let new = if k == USUAL { usual.set::<SLICED>(&mut words, m, h1) } else { None };
                 found += u64::from(new.unwrap_or_else(|| set_batch::<SLICED>(with, &mut words, m, k, &[h1]) == 1));
             }
