@@ -253,8 +253,11 @@ fn a_directory_is_no_file() {
 fn an_unreadable_file_is_named() {
     let place = Place::new();
     place.filter("f", 10);
-    // Root reads everything: the program runs as nobody, from a copy that nobody can reach.
-    std::fs::copy(PROGRAM, place.path("program")).unwrap();
+    // Root reads everything: the program runs as nobody, from a copy that nobody can reach. `cp` makes the copy, for
+    // a file that this process writes is open in whatever another test forks meanwhile and cannot be run ("Text file
+    // busy").
+    let copied = std::process::Command::new("cp").arg(PROGRAM).arg(place.path("program")).status().unwrap();
+    assert!(copied.success());
     let mode = |name: &str, mode| {
         std::fs::set_permissions(place.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
     };
