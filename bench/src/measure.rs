@@ -100,20 +100,64 @@ impl Sample {
     }
 }
 
-/// A contender in the list: its name and its round.
+/// What is done in a round. Every contender takes a step before any takes the next, so that what is compared was measured within
+/// moments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Fill,
+    Hit,
+    Miss,
+    BatchHit,
+    BatchMiss,
+    TwoMiss,
+    Serialise,
+    FillBatch,
+    Remove,
+    TwoInsert,
+}
+
+impl Step {
+    /// All, in their order: the filter that the first leaves serves the others, up to those that make their own.
+    pub const ALL: [Step; 10] = [
+        Step::Fill,
+        Step::Hit,
+        Step::Miss,
+        Step::BatchHit,
+        Step::BatchMiss,
+        Step::TwoMiss,
+        Step::Serialise,
+        Step::FillBatch,
+        Step::Remove,
+        Step::TwoInsert,
+    ];
+}
+
+/// A contender in the list.
 pub struct Entry<K> {
     /// As in the tables.
     pub name: String,
-    /// A round: a fresh filter through every measurement. `None` when the contender has no filter for such a rate, an
-    /// error when it gives a wrong answer.
-    pub round: fn(&Workload<K>, fills: usize) -> Result<Option<Sample>, String>,
+    /// What it does.
+    pub racer: Box<dyn Racer<K>>,
 }
 
 impl<K: BenchKey> Entry<K> {
     /// The entry of a type.
-    pub fn of<C: Contender<K>>() -> Self {
-        Entry { name: C::name(), round: round::<K, C> }
+    pub fn of<C: Contender<K> + 'static>() -> Self {
+        Entry { name: C::name(), racer: Box::new(Runner::<C> { filter: None, false_positives: 0 }) }
     }
+}
+
+/// A contender during the run.
+pub trait Racer<K> {
+    /// Takes a step of a round and notes what was measured: nothing when the contender has no such form, or no filter for such a rate.
+    /// An error when it gives a wrong answer.
+    fn step(&mut self, step: Step, work: &Workload<K>, fills: usize, sample: &mut Sample) -> Result<(), String>;
+}
+
+/// A contender, and what its steps leave to those after them.
+struct Runner<C> {
+    filter: Option<C>,
+    false_positives: usize,
 }
 
 /// Keys that a batch call takes, and answers that it gives, at once.
@@ -185,6 +229,12 @@ fn in_two_threads<K: BenchKey, C: Contender<K>>(
     (one.1.max(two.1) - one.0.min(two.0), one.2 + two.2)
 }
 
+/// Looks up a part of the keys and then, measured, all: while the others had their turn, the filter left the caches.
+fn looked_up<K: BenchKey, C: Contender<K>>(filter: &C, keys: &[K], work: fn(&C, &[K]) -> usize) -> (Duration, usize) {
+    black_box(work(black_box(filter), &keys[..keys.len() / 4]));
+    timed(|| work(black_box(filter), black_box(keys)))
+}
+
 /// A fresh filter, `fills` times.
 struct Filled<C> {
     /// The last of them.
@@ -194,7 +244,18 @@ struct Filled<C> {
     filling: Duration,
 }
 
+/// A filter of all keys.
+fn untimed<K: BenchKey, C: Contender<K>>(work: &Workload<K>, fill: fn(&mut C, &[K])) -> Option<C> {
+    let mut filter = C::new(work.inserted.len() as u64, work.fpr)?;
+    fill(&mut filter, &work.inserted);
+    Some(filter)
+}
+
+/// Fills filters, and one before them that is not measured: its memory may be new to the system itself. The host of a virtual machine
+/// gives memory page by page when it is touched first, which can take as long as the insertions; what the first filter leaves is
+/// there for the next.
 fn filled<K: BenchKey, C: Contender<K>>(work: &Workload<K>, fills: usize, fill: fn(&mut C, &[K])) -> Option<Filled<C>> {
+    drop(untimed::<K, C>(work, fill)?);
     let mut last: Option<Filled<C>> = None;
     for _ in 0..fills {
         let (before, filled) = last.take().map_or_else(Default::default, |last| (last.creation, last.filling));
@@ -206,75 +267,102 @@ fn filled<K: BenchKey, C: Contender<K>>(work: &Workload<K>, fills: usize, fill: 
     last
 }
 
-fn round<K: BenchKey, C: Contender<K>>(work: &Workload<K>, fills: usize) -> Result<Option<Sample>, String> {
-    let (n, present, absent) = (work.inserted.len(), work.present.as_slice(), work.absent.as_slice());
-    let all_found = |what: &str, found: usize| match present.len() - found {
-        0 => Ok(()),
-        missed => Err(format!("{}: {missed} of {} keys are not found {what}", C::name(), present.len())),
-    };
-    let mut sample = Sample::default();
-
-    let Some(Filled { filter, creation, filling }) = filled::<K, C>(work, fills, fill) else { return Ok(None) };
-    sample.time(Metric::Insert, filling, fills * n);
-    sample.put(Metric::Create, creation.as_secs_f64() * 1e3 / fills as f64);
-    sample.put(Metric::Bits, filter.bits() as f64 / n as f64);
-
-    let (elapsed, found) = timed(|| count(black_box(&filter), black_box(present)));
-    all_found("by single calls", found)?;
-    sample.time(Metric::Hit, elapsed, present.len());
-    let (elapsed, false_positives) = timed(|| count(black_box(&filter), black_box(absent)));
-    sample.time(Metric::Miss, elapsed, absent.len());
-    sample.put(Metric::Rate, false_positives as f64 / absent.len().max(1) as f64);
-    let same_answers = |what: &str, found: usize| {
-        let difference = || format!("{}: {found} false positives {what}, else {false_positives}", C::name());
-        if found == false_positives { Ok(()) } else { Err(difference()) }
-    };
-
-    if C::BATCH {
-        let (elapsed, found) = timed(|| count_batch(black_box(&filter), black_box(present)));
-        all_found("in batches", found)?;
-        sample.time(Metric::BatchHit, elapsed, present.len());
-        let (elapsed, found) = timed(|| count_batch(black_box(&filter), black_box(absent)));
-        same_answers("in batches", found)?;
-        sample.time(Metric::BatchMiss, elapsed, absent.len());
-    }
-
-    let (elapsed, found) = in_two_threads(&filter, absent, count::<K, C>);
-    same_answers("in two threads", found)?;
-    sample.time(Metric::TwoMiss, elapsed, absent.len());
-
-    let (elapsed, bytes) = timed(|| filter.to_bytes());
-    if let Some(bytes) = bytes {
-        sample.put(Metric::Serialise, elapsed.as_secs_f64() * 1e3);
-        drop(filter);
-        let (elapsed, loaded) = timed(|| C::from_bytes(black_box(&bytes)));
-        let loaded = loaded.ok_or_else(|| format!("{}: its own bytes are refused", C::name()))?;
-        sample.put(Metric::Load, elapsed.as_secs_f64() * 1e3);
-        all_found("after loading", count(&loaded, present))?;
-    }
-
-    if C::BATCH
-        && let Some(Filled { filter, filling, .. }) = filled::<K, C>(work, fills, fill_batch)
+impl<C> Runner<C> {
+    fn all_found<K: BenchKey>(what: &str, work: &Workload<K>, found: usize) -> Result<(), String>
+    where
+        C: Contender<K>,
     {
-        sample.time(Metric::BatchInsert, filling, fills * n);
-        all_found("after insertion in batches", count(&filter, present))?;
-    }
-    if C::REMOVE
-        && let Some(Filled { mut filter, .. }) = filled::<K, C>(work, 1, fill)
-    {
-        let (elapsed, ()) = timed(|| empty(black_box(&mut filter), black_box(&work.inserted)));
-        sample.time(Metric::Remove, elapsed, n);
-        match count(&filter, present) {
-            0 => (),
-            left => return Err(format!("{}: {left} keys are found after all were removed", C::name())),
+        let all = work.present.len();
+        match all - found {
+            0 => Ok(()),
+            missed => Err(format!("{}: {missed} of {all} keys are not found {what}", C::name())),
         }
     }
-    if C::SHARED
-        && let Some(filter) = C::new(n as u64, work.fpr)
+
+    fn same_answers<K: BenchKey>(&self, what: &str, found: usize) -> Result<(), String>
+    where
+        C: Contender<K>,
     {
-        let (elapsed, _) = in_two_threads(&filter, &work.inserted, fill_shared::<K, C>);
-        sample.time(Metric::TwoInsert, elapsed, n);
-        all_found("after insertion by two threads", count(&filter, present))?;
+        let single = self.false_positives;
+        let difference = || format!("{}: {found} false positives {what}, else {single}", C::name());
+        if found == single { Ok(()) } else { Err(difference()) }
     }
-    Ok(Some(sample))
+}
+
+impl<K: BenchKey, C: Contender<K>> Racer<K> for Runner<C> {
+    fn step(&mut self, step: Step, work: &Workload<K>, fills: usize, sample: &mut Sample) -> Result<(), String> {
+        let (n, present, absent) = (work.inserted.len(), work.present.as_slice(), work.absent.as_slice());
+        if step == Step::Fill {
+            self.filter = None;
+            let Some(Filled { filter, creation, filling }) = filled::<K, C>(work, fills, fill) else { return Ok(()) };
+            sample.time(Metric::Insert, filling, fills * n);
+            sample.put(Metric::Create, creation.as_secs_f64() * 1e3 / fills as f64);
+            sample.put(Metric::Bits, filter.bits() as f64 / n as f64);
+            self.filter = Some(filter);
+        }
+        let Some(filter) = &self.filter else { return Ok(()) };
+        match step {
+            Step::Hit => {
+                let (elapsed, found) = looked_up(filter, present, count);
+                Self::all_found("by single calls", work, found)?;
+                sample.time(Metric::Hit, elapsed, present.len());
+            }
+            Step::Miss => {
+                let (elapsed, found) = looked_up(filter, absent, count);
+                self.false_positives = found;
+                sample.time(Metric::Miss, elapsed, absent.len());
+                sample.put(Metric::Rate, found as f64 / absent.len().max(1) as f64);
+            }
+            Step::BatchHit if C::BATCH => {
+                let (elapsed, found) = looked_up(filter, present, count_batch);
+                Self::all_found("in batches", work, found)?;
+                sample.time(Metric::BatchHit, elapsed, present.len());
+            }
+            Step::BatchMiss if C::BATCH => {
+                let (elapsed, found) = looked_up(filter, absent, count_batch);
+                self.same_answers("in batches", found)?;
+                sample.time(Metric::BatchMiss, elapsed, absent.len());
+            }
+            Step::TwoMiss => {
+                black_box(in_two_threads(filter, &absent[..absent.len() / 4], count::<K, C>));
+                let (elapsed, found) = in_two_threads(filter, absent, count::<K, C>);
+                self.same_answers("in two threads", found)?;
+                sample.time(Metric::TwoMiss, elapsed, absent.len());
+            }
+            Step::Serialise => {
+                let (elapsed, bytes) = timed(|| filter.to_bytes());
+                let Some(bytes) = bytes else { return Ok(()) };
+                sample.put(Metric::Serialise, elapsed.as_secs_f64() * 1e3);
+                let (elapsed, loaded) = timed(|| C::from_bytes(black_box(&bytes)));
+                let loaded = loaded.ok_or_else(|| format!("{}: its own bytes are refused", C::name()))?;
+                sample.put(Metric::Load, elapsed.as_secs_f64() * 1e3);
+                Self::all_found("after loading", work, count(&loaded, present))?;
+            }
+            Step::FillBatch if C::BATCH => {
+                let Some(Filled { filter, filling, .. }) = filled::<K, C>(work, fills, fill_batch) else {
+                    return Ok(());
+                };
+                sample.time(Metric::BatchInsert, filling, fills * n);
+                Self::all_found("after insertion in batches", work, count(&filter, present))?;
+            }
+            Step::Remove if C::REMOVE => {
+                let Some(mut filter) = untimed::<K, C>(work, fill) else { return Ok(()) };
+                let (elapsed, ()) = timed(|| empty(black_box(&mut filter), black_box(&work.inserted)));
+                sample.time(Metric::Remove, elapsed, n);
+                match count(&filter, present) {
+                    0 => (),
+                    left => return Err(format!("{}: {left} keys are found after all were removed", C::name())),
+                }
+            }
+            Step::TwoInsert if C::SHARED => {
+                drop(untimed::<K, C>(work, fill));
+                let Some(filter) = C::new(n as u64, work.fpr) else { return Ok(()) };
+                let (elapsed, _) = in_two_threads(&filter, &work.inserted, fill_shared::<K, C>);
+                sample.time(Metric::TwoInsert, elapsed, n);
+                Self::all_found("after insertion by two threads", work, count(&filter, present))?;
+            }
+            _ => (),
+        }
+        Ok(())
+    }
 }

@@ -1,8 +1,8 @@
-//! The rounds: every contender in each, in an order that rotates, so that drift of the machine meets all alike.
+//! The rounds: every contender in each step of each, in an order that rotates, so that drift of the machine meets all alike.
 
 use crate::floor::{self, Floor};
 use crate::keys::{BenchKey, COUNTED, Str24, Workload};
-use crate::measure::{Entry, Metric, Sample};
+use crate::measure::{Entry, Metric, Sample, Step};
 use crate::record::Row;
 use crate::{ours, peers};
 
@@ -92,27 +92,27 @@ pub fn contenders<K: BenchKey>() -> Vec<Entry<K>> {
 /// The rows of one number of keys of one sort, and one rate.
 fn conditions<K: BenchKey>(options: &Options, keys: &str, n: u64, work: &Workload<K>) -> Result<Vec<Row>, String> {
     let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|part| name.contains(part.as_str()));
-    let entries: Vec<_> =
+    let mut entries: Vec<_> =
         contenders::<K>().into_iter().filter(|entry| entry.name == floor::NAME || wanted(&entry.name)).collect();
     let fills = (options.insertions / n).clamp(1, MOST_FILLS) as usize;
 
-    let mut samples: Vec<Vec<Option<Sample>>> = vec![Vec::new(); entries.len()];
-    for round in 0..options.rounds {
-        for turn in 0..entries.len() {
-            let at = (turn + round) % entries.len();
-            samples[at].push((entries[at].round)(work, fills)?);
+    let mut rounds = vec![vec![Sample::default(); entries.len()]; options.rounds];
+    for step in Step::ALL {
+        for (round, samples) in rounds.iter_mut().enumerate() {
+            for turn in 0..entries.len() {
+                let at = (turn + round) % entries.len();
+                entries[at].racer.step(step, work, fills, &mut samples[at])?;
+            }
         }
     }
 
-    let floor = &samples[0];
     let mut rows = Vec::new();
-    for (entry, samples) in entries.iter().zip(&samples) {
+    for (at, entry) in entries.iter().enumerate() {
         for metric in Metric::ALL {
-            let value = |sample: &Option<Sample>| sample.and_then(|sample| sample.get(metric));
-            let mut values: Vec<f64> = samples.iter().filter_map(value).collect();
+            let mut values: Vec<f64> = rounds.iter().filter_map(|samples| samples[at].get(metric)).collect();
             let Some(median) = median(&mut values) else { continue };
-            let ratio = |(mine, floor)| Some(value(mine)? / value(floor)?);
-            let mut ratios: Vec<f64> = samples.iter().zip(floor).filter_map(ratio).collect();
+            let ratio = |samples: &Vec<Sample>| Some(samples[at].get(metric)? / samples[0].get(metric)?);
+            let mut ratios: Vec<f64> = rounds.iter().filter_map(ratio).collect();
             rows.push(Row {
                 keys: keys.into(),
                 n,
