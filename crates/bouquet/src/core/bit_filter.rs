@@ -239,9 +239,10 @@ impl<L: Layout> BitFilter<L> {
     // Always inlined, as `contains` is: what is unusual lies elsewhere, and a loop over keys keeps the filter in registers.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        if self.layout.is_set_inline()
-            && self.hashing.is_usual()
-            && let Some(fresh) = self.layout.set_usually(self.bits.words_in_place(), key.digest(&self.hashing))
+        let words = self.bits.words_in_place();
+        // One condition that no key changes: a loop over keys asks it once and then only sets bits.
+        if self.layout.is_set_inline(words) & self.hashing.is_usual()
+            && let Some(fresh) = self.layout.set_usually(words, key.digest(&self.hashing))
         {
             self.items += 1;
             return fresh;

@@ -249,8 +249,8 @@ impl Layout for Sparse {
     }
 
     #[inline(always)]
-    fn is_set_inline(&self) -> bool {
-        self.0.is_set_inline()
+    fn is_set_inline(&self, words: &[u64]) -> bool {
+        self.0.is_set_inline(words)
     }
 
     #[inline(always)]

@@ -122,7 +122,7 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         set_each(self, words, digest)
     }
 
-    /// Sets all bits of a digest as [`set`](Self::set) does, for single insertions, which have it inlined. Where there are no words or
+    /// Sets all bits of a digest as [`set`](Self::set) does, for single insertions, which have it inlined. Where
     /// [that is not so](Self::is_set_inline) it may say nothing, and has done nothing then.
     #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
@@ -135,10 +135,10 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         !self.needs_key()
     }
 
-    /// Whether [`set_usually`](Self::set_usually) will answer where there are words.
+    /// Whether [`set_usually`](Self::set_usually) will answer for these words. Computed without a branch.
     #[inline(always)]
-    fn is_set_inline(&self) -> bool {
-        self.is_usual()
+    fn is_set_inline(&self, words: &[u64]) -> bool {
+        self.is_usual() & !words.is_empty()
     }
 
     /// Asks the memory for the words of a digest. `W` is a word of 64 bits, plain or shared between threads.

@@ -269,8 +269,8 @@ impl Layout for Slices {
     }
 
     #[inline(always)]
-    fn is_set_inline(&self) -> bool {
-        matches!(self.code, Code::Lanes(_) | Code::Narrow)
+    fn is_set_inline(&self, words: &[u64]) -> bool {
+        matches!(self.code, Code::Lanes(_) | Code::Narrow) & flat::holds::<true>(words, self.slice_bits, self.hashes)
     }
 
     #[inline(always)]
@@ -278,7 +278,10 @@ impl Layout for Slices {
         if self.hashes == lanes::USUAL && self.is_usual() {
             return self.usual.set::<true>(words, self.slice_bits, digest.h1);
         }
-        self.is_set_inline().then(|| flat::set_loop::<true>(words, self.slice_bits, self.hashes, digest)).flatten()
+        match self.code {
+            Code::Lanes(_) | Code::Narrow => flat::set_loop::<true>(words, self.slice_bits, self.hashes, digest),
+            _ => None,
+        }
     }
 
     #[inline(always)]

@@ -316,8 +316,8 @@ impl Layout for Flat {
     }
 
     #[inline(always)]
-    fn is_set_inline(&self) -> bool {
-        matches!(self.code, Code::Lanes(_) | Code::Narrow)
+    fn is_set_inline(&self, words: &[u64]) -> bool {
+        matches!(self.code, Code::Lanes(_) | Code::Narrow) & flat::holds::<false>(words, self.bits, self.hashes)
     }
 
     #[inline(always)]
@@ -325,7 +325,10 @@ impl Layout for Flat {
         if self.hashes == lanes::USUAL && self.is_usual() {
             return self.usual.set::<false>(words, self.bits, digest.h1);
         }
-        self.is_set_inline().then(|| flat::set_loop::<false>(words, self.bits, self.hashes, digest)).flatten()
+        match self.code {
+            Code::Lanes(_) | Code::Narrow => flat::set_loop::<false>(words, self.bits, self.hashes, digest),
+            _ => None,
+        }
     }
 
     #[inline(always)]

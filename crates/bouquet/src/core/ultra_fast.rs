@@ -302,6 +302,11 @@ impl Layout for Split {
     }
 
     #[inline(always)]
+    fn is_set_inline(&self, words: &[u64]) -> bool {
+        self.instructions.usual() & !words.as_chunks::<4>().0.is_empty()
+    }
+
+    #[inline(always)]
     fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
         split_block::set_usually(self.instructions, words.as_chunks_mut().0, digest.h1)
     }

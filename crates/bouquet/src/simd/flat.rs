@@ -117,7 +117,7 @@ impl<const SLICED: bool, const NARROW: bool> Walk<SLICED, NARROW> {
 /// Whether there are m bits, at least one, in the words, or k slices of m: what makes the unchecked accesses below sound, since
 /// a position is below m, or m further in each slice.
 #[inline(always)]
-pub(super) fn holds<const SLICED: bool>(words: &[impl Sized], m: u64, k: u32) -> bool {
+pub(crate) fn holds<const SLICED: bool>(words: &[impl Sized], m: u64, k: u32) -> bool {
     let bits = if SLICED { m.saturating_mul(k.into()) } else { m };
     // Less one, no bits are more than there can be.
     bits.wrapping_sub(1) / 64 < words.len() as u64
