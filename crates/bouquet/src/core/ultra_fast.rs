@@ -114,11 +114,6 @@ const MODE: Parameter = Parameter {
 /// Parquet's filters have at most this many blocks, whose number is multiplied with 32 bits of hash.
 const PARQUET_MAX_BLOCKS: u64 = 1 << 31;
 
-/// The blocks of a batch of keys, and for each the word of hash that the bits in it follow from.
-type Places = [(usize, u32); BATCH];
-
-const NO_PLACES: Places = [(0, 0); BATCH];
-
 impl Split {
     #[inline(always)]
     fn block_bits(&self) -> u64 {
@@ -134,18 +129,13 @@ impl Split {
         fastrange(digest.h1 & self.chooser, self.blocks)
     }
 
-    /// The block of a digest and the word of hash that its bits in it follow from.
+    /// The halves of the keys' digests that all is made of; `touch` may ask the memory for the block.
     #[inline(always)]
-    fn place(&self, digest: Digest) -> (usize, u32) {
-        (self.block(digest) as usize, digest.h1 as u32)
-    }
-
-    /// Where the keys' bits are; `touch` may ask the memory for the block.
-    #[inline(always)]
-    fn places<K: Key>(&self, hashing: &Hashing, keys: &[K], places: &mut Places, touch: impl Fn(usize)) {
-        for (place, key) in places.iter_mut().zip(keys) {
-            *place = self.place(key.digest(hashing));
-            touch(place.0);
+    fn halves<K: Key>(&self, hashing: &Hashing, keys: &[K], halves: &mut [u64; BATCH], touch: impl Fn(usize)) {
+        for (half, key) in halves.iter_mut().zip(keys) {
+            let digest = key.digest(hashing);
+            *half = digest.h1;
+            touch(self.block(digest) as usize);
         }
     }
 }
@@ -314,8 +304,7 @@ impl Layout for Split {
     #[inline]
     fn set(&self, words: &mut [u64], digest: Digest) -> bool {
         if self.vector {
-            let (at, x) = self.place(digest);
-            return split_block::set(self.instructions, words.as_chunks_mut().0, at, x);
+            return split_block::set(self.instructions, words.as_chunks_mut().0, self.chooser, digest.h1);
         }
         set_each(self, words, digest)
     }
@@ -331,21 +320,23 @@ impl Layout for Split {
             return;
         }
         let count = keys.len().min(answers.len());
-        let (blocks, keys, answers) = (words.as_chunks().0, &keys[..count], &mut answers[..count]);
+        let (blocks, chooser) = (words.as_chunks().0, self.chooser);
+        let (keys, answers) = (&keys[..count], &mut answers[..count]);
         if words.len() > CACHED_WORDS {
-            let make = |keys: &[K], places: &mut _| self.places(hashing, keys, places, |at| prefetch(blocks, at));
-            one_batch_ahead(keys, NO_PLACES[0], make, |start, places| {
-                split_block::test_batch(blocks, |i| places[i], &mut answers[start..start + places.len()]);
+            let place = Place::of(blocks);
+            let make = |keys: &[K], halves: &mut _| self.halves(hashing, keys, halves, |at| place.prefetch(at));
+            one_batch_ahead(keys, 0, make, |start, halves| {
+                split_block::test_batch(blocks, chooser, |i| halves[i], &mut answers[start..start + halves.len()]);
             });
             return;
         }
         if INLINED {
-            return split_block::test_batch(blocks, |i| self.place(keys[i].digest(hashing)), answers);
+            return split_block::test_batch(blocks, chooser, |i| keys[i].digest(hashing).h1, answers);
         }
-        let mut places = NO_PLACES;
+        let mut halves = [0; BATCH];
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            self.places(hashing, keys, &mut places, |_| ());
-            split_block::test_batch(blocks, |i| places[i % BATCH], answers);
+            self.halves(hashing, keys, &mut halves, |_| ());
+            split_block::test_batch(blocks, chooser, |i| halves[i % BATCH], answers);
         }
     }
 
@@ -354,22 +345,22 @@ impl Layout for Split {
             return keys.iter().map(|key| u64::from(self.set(words, key.digest(hashing)))).sum();
         }
         let (mut fresh, beyond) = (0, words.len() > CACHED_WORDS);
-        let blocks = words.as_chunks_mut().0;
+        let (blocks, chooser) = (words.as_chunks_mut().0, self.chooser);
         if beyond {
             let place = Place::of(blocks);
-            let make = |keys: &[K], places: &mut _| self.places(hashing, keys, places, |at| place.prefetch(at));
-            one_batch_ahead(keys, NO_PLACES[0], make, |_, places| {
-                fresh += split_block::set_batch(blocks, |i| places[i], places.len());
+            let make = |keys: &[K], halves: &mut _| self.halves(hashing, keys, halves, |at| place.prefetch(at));
+            one_batch_ahead(keys, 0, make, |_, halves| {
+                fresh += split_block::set_batch(blocks, chooser, |i| halves[i], halves.len());
             });
             return fresh;
         }
         if INLINED {
-            return split_block::set_batch(blocks, |i| self.place(keys[i].digest(hashing)), keys.len());
+            return split_block::set_batch(blocks, chooser, |i| keys[i].digest(hashing).h1, keys.len());
         }
-        let mut places = NO_PLACES;
+        let mut halves = [0; BATCH];
         for keys in keys.chunks(BATCH) {
-            self.places(hashing, keys, &mut places, |_| ());
-            fresh += split_block::set_batch(blocks, |i| places[i % BATCH], keys.len());
+            self.halves(hashing, keys, &mut halves, |_| ());
+            fresh += split_block::set_batch(blocks, chooser, |i| halves[i % BATCH], keys.len());
         }
         fresh
     }
@@ -415,8 +406,7 @@ impl Layout for Split {
 fn test_unusual(layout: Split, words: &[u64], h1: u64) -> bool {
     let digest = Digest { h1, h2: 0 };
     if layout.vector {
-        let (at, x) = layout.place(digest);
-        return split_block::test(layout.instructions, words.as_chunks().0, at, x);
+        return split_block::test(layout.instructions, words.as_chunks().0, layout.chooser, h1);
     }
     test_each(&layout, words, digest)
 }

@@ -345,28 +345,29 @@ pub(crate) fn set_usually(instructions: Instructions, blocks: &mut [Block], h1: 
     return Some(scalar::set(block, h1 as u32));
 }
 
-/// Whether the block of this number has all bits of the key, usual or not; false beyond the end.
+/// Whether a key has all its bits in its block, usual or not; false if there is none. The bits of the hash that are in `chooser` choose
+/// the block.
 #[inline(always)]
-pub(crate) fn test(instructions: Instructions, blocks: &[Block], at: usize, x: u32) -> bool {
-    let Some(block) = blocks.get(at) else { return false };
+pub(crate) fn test(instructions: Instructions, blocks: &[Block], chooser: u64, h1: u64) -> bool {
+    let Some(block) = chosen(blocks, h1 & chooser) else { return false };
     #[cfg(target_arch = "x86_64")]
     if instructions.code != Code::Plain {
         // SAFETY: the machine has AVX2, or there would be no token.
-        return unsafe { inlined::test(instructions.code, block, x) };
+        return unsafe { inlined::test(instructions.code, block, h1 as u32) };
     }
-    slow_test(block, x)
+    slow_test(block, h1 as u32)
 }
 
-/// Sets the bits of the key in the block of this number, usual or not, and says whether one was new; nothing beyond the end.
+/// Sets the bits of a key in its block, usual or not, and says whether one was new; nothing if there is none.
 #[inline(always)]
-pub(crate) fn set(instructions: Instructions, blocks: &mut [Block], at: usize, x: u32) -> bool {
-    let Some(block) = blocks.get_mut(at) else { return false };
+pub(crate) fn set(instructions: Instructions, blocks: &mut [Block], chooser: u64, h1: u64) -> bool {
+    let Some(block) = chosen_mut(blocks, h1 & chooser) else { return false };
     #[cfg(target_arch = "x86_64")]
     if instructions.code != Code::Plain {
         // SAFETY: the machine has AVX2, or there would be no token.
-        return unsafe { inlined::set(instructions.code, block, x) };
+        return unsafe { inlined::set(instructions.code, block, h1 as u32) };
     }
-    slow_set(block, x)
+    slow_set(block, h1 as u32)
 }
 
 /// Out of line: what is left for machines without AVX2.
@@ -387,57 +388,48 @@ fn slow_set(block: &mut Block, x: u32) -> bool {
     return scalar::set(block, x);
 }
 
-/// Tests keys with the best instructions of the machine: `place(i)` gives the block number and the hash word that
-/// `answers[i]` is for. A block number beyond the end answers false.
+/// As [`test`] for many keys, with the best instructions of the machine: `hash(i)` is that of the key that `answers[i]` is for.
 #[inline(always)]
-pub(crate) fn test_batch(blocks: &[Block], place: impl Fn(usize) -> (usize, u32), answers: &mut [bool]) {
+pub(crate) fn test_batch(blocks: &[Block], chooser: u64, hash: impl Fn(usize) -> u64, answers: &mut [bool]) {
     #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
     {
         #[target_feature(enable = "avx2")]
-        fn with_avx2(blocks: &[Block], place: impl Fn(usize) -> (usize, u32), answers: &mut [bool]) {
+        fn with_avx2(blocks: &[Block], chooser: u64, hash: impl Fn(usize) -> u64, answers: &mut [bool]) {
             for (i, answer) in answers.iter_mut().enumerate() {
-                let (at, x) = place(i);
-                *answer = blocks.get(at).is_some_and(|block| avx2::test(block, x));
+                let h1 = hash(i);
+                *answer = chosen(blocks, h1 & chooser).is_some_and(|block| avx2::test(block, h1 as u32));
             }
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the machine has AVX2.
-            return unsafe { with_avx2(blocks, place, answers) };
+            return unsafe { with_avx2(blocks, chooser, hash, answers) };
         }
     }
     let instructions = Instructions::detected(true);
-    for (i, answer) in answers.iter_mut().enumerate() {
-        let (at, x) = place(i);
-        *answer = test(instructions, blocks, at, x);
-    }
+    answers.iter_mut().enumerate().for_each(|(i, answer)| *answer = test(instructions, blocks, chooser, hash(i)));
 }
 
-/// Sets `count` keys with the best instructions of the machine, as [`test_batch`] tests them, and says how many had a new bit;
-/// a block number beyond the end does nothing.
+/// As [`set`] for `count` keys, with the best instructions of the machine; says how many had a new bit.
 #[inline(always)]
-pub(crate) fn set_batch(blocks: &mut [Block], place: impl Fn(usize) -> (usize, u32), count: usize) -> u64 {
+pub(crate) fn set_batch(blocks: &mut [Block], chooser: u64, hash: impl Fn(usize) -> u64, count: usize) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
     {
         #[target_feature(enable = "avx2")]
-        fn with_avx2(blocks: &mut [Block], place: impl Fn(usize) -> (usize, u32), count: usize) -> u64 {
+        fn with_avx2(blocks: &mut [Block], chooser: u64, hash: impl Fn(usize) -> u64, count: usize) -> u64 {
             let mut fresh = 0;
-            for i in 0..count {
-                let (at, x) = place(i);
-                fresh += u64::from(blocks.get_mut(at).is_some_and(|block| avx2::set(block, x)));
+            for h1 in (0..count).map(hash) {
+                let block = chosen_mut(blocks, h1 & chooser);
+                fresh += u64::from(block.is_some_and(|block| avx2::set(block, h1 as u32)));
             }
             fresh
         }
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the machine has AVX2.
-            return unsafe { with_avx2(blocks, place, count) };
+            return unsafe { with_avx2(blocks, chooser, hash, count) };
         }
     }
-    let (instructions, mut fresh) = (Instructions::detected(true), 0);
-    for i in 0..count {
-        let (at, x) = place(i);
-        fresh += u64::from(set(instructions, blocks, at, x));
-    }
-    fresh
+    let instructions = Instructions::detected(true);
+    (0..count).map(|i| u64::from(set(instructions, blocks, chooser, hash(i)))).sum()
 }
 
 #[cfg(test)]
@@ -462,8 +454,8 @@ mod tests {
             ("scalar", scalar::test, scalar::set),
             (
                 "detected",
-                |b, x| test(Instructions::detected(false), &[*b], 0, x),
-                |b, x| set(Instructions::detected(false), std::slice::from_mut(b), 0, x),
+                |b, x| test(Instructions::detected(false), &[*b], 0, x.into()),
+                |b, x| set(Instructions::detected(false), std::slice::from_mut(b), 0, x.into()),
             ),
             (
                 "usual",
@@ -471,13 +463,13 @@ mod tests {
                     let (usual, blocks) = (Instructions::detected(true), &[*b]);
                     assert_ne!(test_usually(usual, &[], x.into()), Some(true), "no block");
                     assert_eq!(test_usually(Instructions::detected(false), blocks, x.into()), None, "not usual");
-                    test_usually(usual, blocks, x.into()).unwrap_or_else(|| test(usual, blocks, 0, x))
+                    test_usually(usual, blocks, x.into()).unwrap_or_else(|| test(usual, blocks, 0, x.into()))
                 },
                 |b, x| {
                     let (usual, blocks) = (Instructions::detected(true), std::slice::from_mut(b));
                     assert_eq!(set_usually(usual, &mut [], x.into()), None, "no block");
                     assert_eq!(set_usually(Instructions::detected(false), blocks, x.into()), None, "not usual");
-                    set_usually(usual, blocks, x.into()).unwrap_or_else(|| set(usual, blocks, 0, x))
+                    set_usually(usual, blocks, x.into()).unwrap_or_else(|| set(usual, blocks, 0, x.into()))
                 },
             ),
             (
@@ -492,13 +484,13 @@ mod tests {
             ),
             (
                 "AVX2 alone",
-                |b, x| test(avx2_alone(), &[*b], 0, x),
-                |b, x| set(avx2_alone(), std::slice::from_mut(b), 0, x),
+                |b, x| test(avx2_alone(), &[*b], 0, x.into()),
+                |b, x| set(avx2_alone(), std::slice::from_mut(b), 0, x.into()),
             ),
             (
                 "without AVX2",
-                |b, x| test(without_avx2(), &[*b], 0, x),
-                |b, x| set(without_avx2(), std::slice::from_mut(b), 0, x),
+                |b, x| test(without_avx2(), &[*b], 0, x.into()),
+                |b, x| set(without_avx2(), std::slice::from_mut(b), 0, x.into()),
             ),
         ];
         #[cfg(target_arch = "x86_64")]
