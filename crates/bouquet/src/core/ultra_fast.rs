@@ -114,6 +114,10 @@ const MODE: Parameter = Parameter {
 /// Parquet's filters have at most this many blocks, whose number is multiplied with 32 bits of hash.
 const PARQUET_MAX_BLOCKS: u64 = 1 << 31;
 
+/// Filters up to this size are tested and filled without asking the memory in advance. With all code inlined a key takes so few
+/// instructions that the processor itself looks far enough ahead in a second-level cache of the usual size (1 MiB).
+const NEAR_WORDS: usize = if INLINED { 1 << 17 } else { CACHED_WORDS };
+
 impl Split {
     #[inline(always)]
     fn block_bits(&self) -> u64 {
@@ -322,7 +326,7 @@ impl Layout for Split {
         let count = keys.len().min(answers.len());
         let (blocks, chooser) = (words.as_chunks().0, self.chooser);
         let (keys, answers) = (&keys[..count], &mut answers[..count]);
-        if words.len() > CACHED_WORDS {
+        if words.len() > NEAR_WORDS {
             let place = Place::of(blocks);
             let make = |keys: &[K], halves: &mut _| self.halves(hashing, keys, halves, |at| place.prefetch(at));
             one_batch_ahead(keys, 0, make, |start, halves| {
@@ -344,7 +348,7 @@ impl Layout for Split {
         if !self.vector {
             return keys.iter().map(|key| u64::from(self.set(words, key.digest(hashing)))).sum();
         }
-        let (mut fresh, beyond) = (0, words.len() > CACHED_WORDS);
+        let (mut fresh, beyond) = (0, words.len() > NEAR_WORDS);
         let (blocks, chooser) = (words.as_chunks_mut().0, self.chooser);
         if beyond {
             let place = Place::of(blocks);
