@@ -455,8 +455,7 @@ pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
                 }
             }
             Code::Lanes(_) | Code::Wide | Code::Narrow if !(ahead || sift) => {
-                let each = keys.iter().zip(answers.iter_mut());
-                each.for_each(|(key, answer)| *answer = layout.test(words, key.digest(hashing)));
+                test_singly(layout, words, hashing, keys, answers);
             }
             Code::Any => {
                 let digests = digests(&layout, words, hashing, keys);
@@ -481,6 +480,22 @@ pub(crate) fn test_batch<const SLICED: bool, L: Layout + Copy, K: Key>(
         let present: usize = answers.iter().map(|answer| usize::from(*answer)).sum();
         sift = present != answers.len();
     }
+}
+
+/// Tests keys one after the other. A function of its own, so that its loop has the registers for itself.
+#[inline(never)]
+fn test_singly<L: Layout, K: Key>(layout: L, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
+    let each = keys.iter().zip(answers);
+    if layout.is_usual() & hashing.is_usual() {
+        each.for_each(|(key, answer)| *answer = layout.test(words, key.digest(hashing)));
+    } else {
+        each.for_each(|(key, answer)| *answer = test_unusual_key(&layout, words, hashing, key));
+    }
+}
+
+#[inline(never)]
+fn test_unusual_key<L: Layout, K: Key>(layout: &L, words: &[u64], hashing: &Hashing, key: &K) -> bool {
+    layout.test(words, key.digest(hashing))
 }
 
 /// [`Layout::set_batch`] with the arguments of [`test_unusual`].
