@@ -8,7 +8,7 @@
 //! cargo run --release -p bench -- report
 //! ```
 //!
-//! Every contender runs in every round, in an order that rotates, with the floor among them: one hash of the key and one
+//! Every contender takes every step of every round, in an order that rotates, with the floor among them: one hash of the key and one
 //! random cache line, which is what any filter must pay. The table shows medians, the record also the least and the
 //! largest value. `stores` measures the packed stores alone, beside plain vectors. To add a peer, see [`contender::Contender`].
 
