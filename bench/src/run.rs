@@ -44,6 +44,7 @@ impl Options {
     pub fn quick() -> Self {
         Options {
             sizes: vec![100_000, 1_000_000],
+            rates: vec![0.01],
             rounds: 3,
             queries: (1 << 18, 1 << 19),
             insertions: 1 << 18,
