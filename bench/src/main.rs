@@ -37,7 +37,7 @@ usage: bench [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24,counte
        bench report                    makes the tables of docs/performance.md anew from the records that they name
 
   --quick    10^5 and 10^6 keys at 1 % and few rounds, in two minutes; leaves no record unless --out says where
-  --n        numbers of keys
+  --n        numbers of keys; the filters of all contenders are in memory at once
   --fpr      rates that are asked for
   --keys     sorts of keys: random numbers, random strings of 24 bytes, numbers counted from 0
   --only     contenders whose name contains one of these; the floor always runs

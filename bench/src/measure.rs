@@ -229,10 +229,15 @@ fn in_two_threads<K: BenchKey, C: Contender<K>>(
     (one.1.max(two.1) - one.0.min(two.0), one.2 + two.2)
 }
 
-/// Looks up a part of the keys and then, measured, all: while the others had their turn, the filter left the caches.
+/// A measurement for a part of the keys, and then that for all: while the others had their turn, the filter left the caches.
+fn warmed<K>(keys: &[K], measure: impl Fn(&[K]) -> (Duration, usize)) -> (Duration, usize) {
+    measure(&keys[..keys.len() / 4]);
+    measure(keys)
+}
+
+/// Looks up keys by one thread.
 fn looked_up<K: BenchKey, C: Contender<K>>(filter: &C, keys: &[K], work: fn(&C, &[K]) -> usize) -> (Duration, usize) {
-    black_box(work(black_box(filter), &keys[..keys.len() / 4]));
-    timed(|| work(black_box(filter), black_box(keys)))
+    warmed(keys, |keys| timed(|| work(black_box(filter), black_box(keys))))
 }
 
 /// A fresh filter, `fills` times.
@@ -324,8 +329,7 @@ impl<K: BenchKey, C: Contender<K>> Racer<K> for Runner<C> {
                 sample.time(Metric::BatchMiss, elapsed, absent.len());
             }
             Step::TwoMiss => {
-                black_box(in_two_threads(filter, &absent[..absent.len() / 4], count::<K, C>));
-                let (elapsed, found) = in_two_threads(filter, absent, count::<K, C>);
+                let (elapsed, found) = warmed(absent, |keys| in_two_threads(filter, keys, count));
                 self.same_answers("in two threads", found)?;
                 sample.time(Metric::TwoMiss, elapsed, absent.len());
             }

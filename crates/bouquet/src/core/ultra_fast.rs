@@ -116,7 +116,7 @@ const PARQUET_MAX_BLOCKS: u64 = 1 << 31;
 
 /// Filters up to this size are tested and filled without asking the memory in advance. With all code inlined a key takes so few
 /// instructions that the processor itself looks far enough ahead in a second-level cache of the usual size (1 MiB).
-const NEAR_WORDS: usize = if INLINED { 1 << 17 } else { CACHED_WORDS };
+const BATCH_NEAR_WORDS: usize = if INLINED { 1 << 17 } else { CACHED_WORDS };
 
 impl Split {
     #[inline(always)]
@@ -326,7 +326,7 @@ impl Layout for Split {
         let count = keys.len().min(answers.len());
         let (blocks, chooser) = (words.as_chunks().0, self.chooser);
         let (keys, answers) = (&keys[..count], &mut answers[..count]);
-        if words.len() > NEAR_WORDS {
+        if words.len() > BATCH_NEAR_WORDS {
             let place = Place::of(blocks);
             let make = |keys: &[K], halves: &mut _| self.halves(hashing, keys, halves, |at| place.prefetch(at));
             one_batch_ahead(keys, 0, make, |start, halves| {
@@ -348,7 +348,7 @@ impl Layout for Split {
         if !self.vector {
             return keys.iter().map(|key| u64::from(self.set(words, key.digest(hashing)))).sum();
         }
-        let (mut fresh, beyond) = (0, words.len() > NEAR_WORDS);
+        let (mut fresh, beyond) = (0, words.len() > BATCH_NEAR_WORDS);
         let (blocks, chooser) = (words.as_chunks_mut().0, self.chooser);
         if beyond {
             let place = Place::of(blocks);
@@ -545,15 +545,22 @@ mod tests {
 
     #[test]
     fn batches_and_single_calls_agree() {
-        let keys: Vec<u64> = (0..3_000).collect();
-        let (mut one, mut many) = (made(&[("items", "3000")], 1), made(&[("items", "3000")], 1));
-        let fresh: u64 = keys.iter().map(|key| u64::from(one.insert(key))).sum();
-        assert_eq!(many.insert_batch(&keys), fresh);
-        assert_eq!(one, many);
-        let queries: Vec<u64> = (2_000..12_000).collect();
-        let mut answers = vec![false; queries.len()];
-        many.contains_batch(&queries, &mut answers);
-        assert!(queries.iter().zip(&answers).all(|(key, answer)| one.contains(key) == *answer));
+        // Near and, from 1 MiB on, with the memory asked in advance; as many keys as leave some false positives.
+        for (bits, count) in [("32000", 3_000), ("10000128", 900_001)] {
+            for mode in ["free", "parquet"] {
+                let keys: Vec<u64> = (0..count).collect();
+                let [mut one, mut many] = [0; 2].map(|seed| made(&[("bits", bits), ("mode", mode)], seed));
+                let fresh: u64 = keys.iter().map(|key| u64::from(one.insert(key))).sum();
+                assert_eq!(many.insert_batch(&keys), fresh);
+                assert_eq!(one, many, "{bits} bits, {mode}");
+                let queries: Vec<u64> = (count - 1_000..count + 9_001).collect();
+                let mut answers = vec![false; queries.len()];
+                many.contains_batch(&queries, &mut answers);
+                assert!(queries.iter().zip(&answers).all(|(key, answer)| one.contains(key) == *answer));
+                let positive = answers.iter().filter(|answer| **answer).count();
+                assert!(positive > 1_000 && positive < 2_000, "{positive} of the 1,000 and some false ones");
+            }
+        }
     }
 
     #[test]
