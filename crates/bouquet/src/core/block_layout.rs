@@ -94,6 +94,8 @@ pub struct Blocks<K> {
     code: Option<line::Code>,
     /// Whether all bits of a key lie in one word.
     one_word: bool,
+    /// Whether that is a block of 64 bits and k that of a rate of 1 or 0.1 %, for which the bits are found inline.
+    usual_word: bool,
     /// The [patterns](Self::pattern), if the shape has some, shared by all clones.
     patterns: Option<Arc<OnceLock<Vec<u64>>>>,
     kind: PhantomData<K>,
@@ -307,6 +309,12 @@ impl<K: BlockKind> Blocks<K> {
         ((base / 64) as usize, bits_of(digest, width, skipped, self.share(j)) << (base % 64))
     }
 
+    /// The same of the first block. Out of line, so that a loop over keys with the usual bits is short.
+    #[inline(never)]
+    fn unusual_word(&self, digest: Digest) -> (usize, u64) {
+        self.word_mask(digest, 0, 0)
+    }
+
     /// Calls `visit` with the word and the bits in it of each block of a key, where blocks have at most one word.
     #[inline(always)]
     fn word_masks(&self, digest: Digest, visit: impl FnMut(usize, u64)) {
@@ -399,6 +407,7 @@ impl<K: BlockKind> Layout for Blocks<K> {
             places: 0,
             code: None,
             one_word: false,
+            usual_word: false,
             patterns: (shape.patterns > 0).then(Arc::default),
             kind: PhantomData,
         };
@@ -407,6 +416,7 @@ impl<K: BlockKind> Layout for Blocks<K> {
             layout.code = line::Code::detected().filter(|_| hashes <= 2 * line::MOST);
         }
         layout.one_word = layout.in_word() && g == 1;
+        layout.usual_word = layout.one_word && shape.block_bits == WORD_BITS && (hashes == 5 || hashes == 7);
         Ok(layout)
     }
 
@@ -440,16 +450,12 @@ impl<K: BlockKind> Layout for Blocks<K> {
 
     #[inline(always)]
     fn in_one_word(&self, digest: Digest) -> Option<(usize, u64)> {
-        if !self.one_word {
-            return None;
-        }
-        // Inlined for the k of rates of 1 and 0.1 %, the second as the first and two more: apart they would be joined by the compiler,
-        // with shifts that vary.
-        if self.shape.block_bits == WORD_BITS && (self.hashes == 5 || self.hashes == 7) {
+        if self.usual_word {
+            // Both as five and perhaps two more: apart they would be joined by the compiler, with shifts that vary.
             let more = if self.hashes == 7 { bits_at::<2, WORD_WIDTH>(digest.h2 >> (5 * WORD_WIDTH)) } else { 0 };
             return Some((self.block(digest, 0) as usize, bits_at::<5, WORD_WIDTH>(digest.h2) | more));
         }
-        Some(self.word_mask(digest, 0, 0))
+        self.one_word.then(|| self.unusual_word(digest))
     }
 
     #[inline]

@@ -119,8 +119,16 @@ fn test(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool
     if let Some((word, mask)) = layout.in_one_word(digest) {
         return words.get(word).is_some_and(|word| mask & !word.load() == 0);
     }
-    let loaded = || layout.test_loaded(digest, |word| words.get(word).map_or(0, AtomicWord::load));
-    AtomicWord::of_the_machine(words).and_then(|words| layout.test_shared(words, digest)).unwrap_or_else(loaded)
+    match AtomicWord::of_the_machine(words).and_then(|words| layout.test_shared(words, digest)) {
+        Some(found) => found,
+        None => test_loaded(layout, words, digest),
+    }
+}
+
+/// The same by loading one word after the other. Out of line, so that a loop over keys with the usual layout is short.
+#[inline(never)]
+fn test_loaded(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
+    layout.test_loaded(digest, |word| words.get(word).map_or(0, AtomicWord::load))
 }
 
 impl<L: Layout> SharedBitFilter<L> {
@@ -175,16 +183,24 @@ impl<L: Layout> SharedBitFilter<L> {
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.items.add(1);
-        let words = self.words.as_slice();
-        if self.layout.needs_key() {
-            return self.insert_by_key(key);
-        }
-        set(&self.layout, words, key.digest(&self.hashing))
+        self.set(key)
     }
 
-    #[cold]
-    fn insert_by_key<K: Key + ?Sized>(&self, key: &K) -> bool {
+    /// Inserts a key that is counted already.
+    #[inline(always)]
+    fn set<K: Key + ?Sized>(&self, key: &K) -> bool {
+        if self.hashing.is_usual() & !self.layout.needs_key() {
+            return set(&self.layout, self.words.as_slice(), key.digest(&self.hashing));
+        }
+        self.set_unusual(key)
+    }
+
+    #[inline(never)]
+    fn set_unusual<K: Key + ?Sized>(&self, key: &K) -> bool {
         let words = self.words.as_slice();
+        if !self.layout.needs_key() {
+            return set(&self.layout, words, key.digest(&self.hashing));
+        }
         let mut fresh = false;
         self.positions(key, |position| {
             let bit = 1 << (position % 64);
@@ -206,16 +222,18 @@ impl<L: Layout> SharedBitFilter<L> {
     #[inline(always)]
     #[must_use]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        let words = self.words.as_slice();
-        if self.layout.needs_key() {
-            return self.contains_by_key(key);
+        if self.hashing.is_usual() & !self.layout.needs_key() {
+            return test(&self.layout, self.words.as_slice(), key.digest(&self.hashing));
         }
-        test(&self.layout, words, key.digest(&self.hashing))
+        self.contains_unusual(key)
     }
 
-    #[cold]
-    fn contains_by_key<K: Key + ?Sized>(&self, key: &K) -> bool {
+    #[inline(never)]
+    fn contains_unusual<K: Key + ?Sized>(&self, key: &K) -> bool {
         let words = self.words.as_slice();
+        if !self.layout.needs_key() {
+            return test(&self.layout, words, key.digest(&self.hashing));
+        }
         self.positions(key, |position| {
             words.get((position / 64) as usize).is_some_and(|word| AtomicWord::load(word) >> (position % 64) & 1 == 1)
         })
@@ -236,13 +254,10 @@ impl<L: Layout> SharedBitFilter<L> {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn insert_batch<K: Key>(&self, keys: &[K]) -> u64 {
-        if self.layout.needs_key() {
-            return keys.iter().map(|key| u64::from(self.insert(key))).sum();
-        }
         self.items.add(keys.len() as u64);
         let words = self.words.as_slice();
-        if words.len() <= const { near_words::<L>() } {
-            return keys.iter().map(|key| u64::from(set(&self.layout, words, key.digest(&self.hashing)))).sum();
+        if words.len() <= const { near_words::<L>() } || self.layout.needs_key() {
+            return keys.iter().map(|key| u64::from(self.set(key))).sum();
         }
         let mut fresh = 0;
         for keys in keys.chunks(BATCH) {
@@ -266,15 +281,9 @@ impl<L: Layout> SharedBitFilter<L> {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        if self.layout.needs_key() {
-            keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key));
-            return;
-        }
         let words = self.words.as_slice();
-        if !self.layout.asks_ahead(words.len()) {
-            keys.iter()
-                .zip(answers)
-                .for_each(|(key, answer)| *answer = test(&self.layout, words, key.digest(&self.hashing)));
+        if !self.layout.asks_ahead(words.len()) || self.layout.needs_key() {
+            keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key));
             return;
         }
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {

@@ -72,18 +72,25 @@ impl Line {
 #[derive(Debug)]
 pub(crate) struct Tally {
     start: u64,
-    lines: Box<[Line; SEATS]>,
+    // Nothing that threads change lies in the tally itself, nor in a filter that has one: so the compiler may read the fields of a filter
+    // once for many keys.
+    lines: Box<Lines>,
+}
+
+#[derive(Debug, Default)]
+struct Lines {
+    seats: [Line; SEATS],
     others: Line,
 }
 
 impl Tally {
     pub(crate) fn new(start: u64) -> Self {
-        Tally { start, lines: Box::default(), others: Line::default() }
+        Tally { start, lines: Box::default() }
     }
 
     #[inline]
     pub(crate) fn add(&self, amount: u64) {
-        match self.lines.get(NUMBER.get()) {
+        match self.lines.seats.get(NUMBER.get()) {
             Some(line) => line.add(amount),
             None => self.add_seldom(amount),
         }
@@ -94,17 +101,17 @@ impl Tally {
     fn add_seldom(&self, amount: u64) {
         let line = SEAT.try_with(|seat| seat.0).ok().flatten().and_then(|seat| {
             NUMBER.set(seat);
-            self.lines.get(seat)
+            self.lines.seats.get(seat)
         });
         match line {
             Some(line) => line.add(amount),
-            None => _ = self.others.0.fetch_add(amount, Relaxed),
+            None => _ = self.lines.others.0.fetch_add(amount, Relaxed),
         }
     }
 
     /// The sum, with every addition that happened before.
     pub(crate) fn sum(&self) -> u64 {
-        let lines = self.lines.iter().chain([&self.others]);
+        let lines = self.lines.seats.iter().chain([&self.lines.others]);
         lines.fold(self.start, |sum, line| sum.saturating_add(line.0.load(Relaxed)))
     }
 }

@@ -181,11 +181,16 @@ pub(crate) fn set_shared<const NARROW: bool, W>(
     let positions: [u64; USUAL as usize] = std::array::from_fn(|_| walk.next(m));
     // SAFETY: a position is below m, and `holds` has shown that the words have these bits.
     let word = |position: u64| unsafe { words.get_unchecked((position / 64) as usize) };
-    let all = positions.iter().fold(1, |all, position| all & load(word(*position)) >> (position % 64));
-    if all == 0 {
+    let all = |positions: &[u64]| {
+        positions.iter().fold(1, |all, position| all & load(word(*position)) >> (position % 64)) == 1
+    };
+    // Two tell of most new keys that they are. A word that was read before it is changed is asked for twice if another thread had it.
+    let (first, others) = positions.split_at(2);
+    let is_new = !(all(first) && all(others));
+    if is_new {
         positions.iter().for_each(|position| put(word(*position), 1 << (position % 64)));
     }
-    all == 0
+    is_new
 }
 
 /// Whether the k bits of a digest after the first FROM are all one. Not inlined: absent keys hardly come here.
