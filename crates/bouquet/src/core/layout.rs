@@ -109,6 +109,12 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         None
     }
 
+    /// Tests keys in words that threads share as [`test_batch`](Self::test_batch) does, if there is a quicker way than one key after the
+    /// other, and says whether there is.
+    fn test_shared_batch<K: Key>(&self, _: &[AtomicU64], _: &Hashing, _keys: &[K], _answers: &mut [bool]) -> bool {
+        false
+    }
+
     /// Sets all bits of a digest in words that threads share, which `load` reads and of which `put` sets bits, and says whether
     /// one was zero. It looks at all of them first: of a key that is there already nothing is put.
     #[inline]

@@ -116,7 +116,7 @@ const PARQUET_MAX_BLOCKS: u64 = 1 << 31;
 
 /// Filters up to this size are tested and filled without asking the memory in advance. With all code inlined a key takes so few
 /// instructions that the processor itself looks far enough ahead in a second-level cache of the usual size (1 MiB).
-const BATCH_NEAR_WORDS: usize = if INLINED { 1 << 17 } else { CACHED_WORDS };
+const BATCH_NEAR_BLOCKS: usize = if INLINED { 1 << 15 } else { CACHED_WORDS / 4 };
 
 impl Split {
     #[inline(always)]
@@ -140,6 +140,34 @@ impl Split {
             let digest = key.digest(hashing);
             *half = digest.h1;
             touch(self.block(digest) as usize);
+        }
+    }
+
+    /// Tests keys in blocks of vector code, plain or shared.
+    fn test_blocks<B: split_block::Tested, K: Key>(
+        &self,
+        blocks: &[B],
+        hashing: &Hashing,
+        keys: &[K],
+        answers: &mut [bool],
+    ) {
+        let (count, chooser) = (keys.len().min(answers.len()), self.chooser);
+        let (keys, answers) = (&keys[..count], &mut answers[..count]);
+        if blocks.len() > BATCH_NEAR_BLOCKS {
+            let place = Place::of(blocks);
+            let make = |keys: &[K], halves: &mut _| self.halves(hashing, keys, halves, |at| place.prefetch(at));
+            one_batch_ahead(keys, 0, make, |start, halves| {
+                B::test_batch(blocks, chooser, |i| halves[i], &mut answers[start..start + halves.len()]);
+            });
+            return;
+        }
+        if INLINED {
+            return B::test_batch(blocks, chooser, |i| keys[i].digest(hashing).h1, answers);
+        }
+        let mut halves = [0; BATCH];
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            self.halves(hashing, keys, &mut halves, |_| ());
+            B::test_batch(blocks, chooser, |i| halves[i % BATCH], answers);
         }
     }
 }
@@ -319,38 +347,31 @@ impl Layout for Split {
     }
 
     fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
-        if !self.vector {
-            keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.test(words, key.digest(hashing)));
-            return;
+        if self.vector {
+            return self.test_blocks(words.as_chunks().0, hashing, keys, answers);
         }
-        let count = keys.len().min(answers.len());
-        let (blocks, chooser) = (words.as_chunks().0, self.chooser);
-        let (keys, answers) = (&keys[..count], &mut answers[..count]);
-        if words.len() > BATCH_NEAR_WORDS {
-            let place = Place::of(blocks);
-            let make = |keys: &[K], halves: &mut _| self.halves(hashing, keys, halves, |at| place.prefetch(at));
-            one_batch_ahead(keys, 0, make, |start, halves| {
-                split_block::test_batch(blocks, chooser, |i| halves[i], &mut answers[start..start + halves.len()]);
-            });
-            return;
+        keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.test(words, key.digest(hashing)));
+    }
+
+    fn test_shared_batch<K: Key>(
+        &self,
+        words: &[AtomicU64],
+        hashing: &Hashing,
+        keys: &[K],
+        answers: &mut [bool],
+    ) -> bool {
+        if self.vector {
+            self.test_blocks(words.as_chunks().0, hashing, keys, answers);
         }
-        if INLINED {
-            return split_block::test_batch(blocks, chooser, |i| keys[i].digest(hashing).h1, answers);
-        }
-        let mut halves = [0; BATCH];
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            self.halves(hashing, keys, &mut halves, |_| ());
-            split_block::test_batch(blocks, chooser, |i| halves[i % BATCH], answers);
-        }
+        self.vector
     }
 
     fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
         if !self.vector {
             return keys.iter().map(|key| u64::from(self.set(words, key.digest(hashing)))).sum();
         }
-        let (mut fresh, beyond) = (0, words.len() > BATCH_NEAR_WORDS);
-        let (blocks, chooser) = (words.as_chunks_mut().0, self.chooser);
-        if beyond {
+        let (mut fresh, blocks, chooser) = (0, words.as_chunks_mut().0, self.chooser);
+        if blocks.len() > BATCH_NEAR_BLOCKS {
             let place = Place::of(blocks);
             let make = |keys: &[K], halves: &mut _| self.halves(hashing, keys, halves, |at| place.prefetch(at));
             one_batch_ahead(keys, 0, make, |_, halves| {

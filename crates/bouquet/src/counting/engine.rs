@@ -508,7 +508,7 @@ impl CounterArray<Counters> {
             return self.all_nonzero(digest);
         }
         let Places { counters, hashes, .. } = self.places;
-        flat::counters_nonzero(self.store.words(), counters, hashes, self.store.width(), digest)
+        flat::counters_nonzero(self.store.words(), counters, hashes, self.store.width(), digest, |word| *word)
     }
 
     /// The same for many keys.

@@ -282,6 +282,9 @@ impl<L: Layout> SharedBitFilter<L> {
     /// ```
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
         let words = self.words.as_slice();
+        if self.layout.test_shared_batch(words, &self.hashing, keys, answers) {
+            return;
+        }
         if !self.layout.asks_ahead(words.len()) || self.layout.needs_key() {
             keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key));
             return;

@@ -2,13 +2,13 @@
 
 use crate::capability::Multiplicity;
 use crate::counting::counting::{CountingBloom, Policy};
-use crate::counting::engine::{Placement, Places};
+use crate::counting::engine::{Arrangement, Placement, Places};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_each};
 use crate::kind::{Config, Structure};
 use crate::shared::tally::Tally;
-use crate::simd::prefetch;
+use crate::simd::{flat, prefetch};
 use crate::store::atomic::{AtomicWord, AtomicWords, Fields};
 use crate::store::{Counters, Words};
 
@@ -171,7 +171,12 @@ impl SharedCounting {
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.inserted.add(1);
-        self.insert_digest(self.digest(key))
+        let digest = self.digest(key);
+        if self.is_far() {
+            // Else each counter is waited for in turn: the processor fetches little past a word that it is about to change.
+            self.ask(digest);
+        }
+        self.insert_digest(digest)
     }
 
     #[inline]
@@ -218,8 +223,12 @@ impl SharedCounting {
 
     #[inline]
     fn contains_digest(&self, digest: Digest) -> bool {
-        let words = self.words.as_slice();
-        self.places.all(digest, |place| self.fields.get(words, place) != 0)
+        let (places, words) = (&self.places, self.words.as_slice());
+        if places.arrangement() == Arrangement::Flat {
+            let (counters, hashes, width) = (places.counters(), places.hashes(), self.fields.width());
+            return flat::counters_nonzero(words, counters, hashes, width, digest, AtomicWord::load);
+        }
+        places.all(digest, |place| self.fields.get(words, place) != 0)
     }
 
     /// The answers for many keys, `answers[i]` for `keys[i]`.

@@ -13,7 +13,6 @@
 use std::arch::asm;
 #[cfg(not(target_feature = "avx2"))]
 use std::arch::x86_64::__m128i;
-#[cfg(target_feature = "avx2")]
 use std::arch::x86_64::__m256i;
 use std::mem::MaybeUninit;
 
@@ -54,11 +53,11 @@ pub(super) fn anew<T>(at: *const T) -> *const T {
 /// # Safety
 ///
 /// The block can be read.
-#[cfg(target_feature = "avx2")]
-#[inline(always)]
+#[inline]
+#[target_feature(enable = "avx2")]
 pub(super) unsafe fn loaded(block: *const Block) -> __m256i {
     let words;
-    // SAFETY: the build demands the instruction, which reads the block, as the caller allows.
+    // SAFETY: the machine has the instruction, which reads the block, as the caller allows.
     unsafe {
         asm!(
             "vmovdqu {words}, ymmword ptr [{block}]",

@@ -384,24 +384,32 @@ unsafe fn finish<const K: u32, const SLICED: bool, const NARROW: bool>(
 /// Whether there are m counters, at least one, of `width` bits in the words, none of them across two: what makes the
 /// unchecked accesses below sound.
 #[inline(always)]
-fn holds_counters(words: &[u64], m: u64, width: u32) -> bool {
+fn holds_counters(words: &[impl Sized], m: u64, width: u32) -> bool {
     let bits = m.checked_mul(width.into());
     width.is_power_of_two() && m != 0 && bits.is_some_and(|bits| bits.div_ceil(64) <= words.len() as u64)
 }
 
-/// Whether none of the k counters of a digest is zero; false when the words do not hold m counters of a width that
-/// divides 64.
+/// Whether none of the k counters of a digest, in words that `load` reads, is zero; false when the words do not hold m counters of a
+/// width that divides 64.
 #[inline(always)]
-pub(crate) fn counters_nonzero(words: &[u64], m: u64, k: u32, width: u32, digest: Digest) -> bool {
+pub(crate) fn counters_nonzero<W>(
+    words: &[W],
+    m: u64,
+    k: u32,
+    width: u32,
+    digest: Digest,
+    load: impl Fn(&W) -> u64,
+) -> bool {
     if !holds_counters(words, m, width) {
         return false;
     }
     let shift = width.trailing_zeros();
     let max = u64::MAX >> (64 - width);
-    // SAFETY: a position is below m, and `holds_counters` has shown that there are words for m counters.
-    let nonzero = |position: u64| unsafe {
+    let nonzero = |position: u64| {
         let bit = position << shift;
-        *words.get_unchecked((bit / 64) as usize) >> (bit % 64) & max != 0
+        // SAFETY: a position is below m, and `holds_counters` has shown that there are words for m counters.
+        let word = load(unsafe { words.get_unchecked((bit / 64) as usize) });
+        word >> (bit % 64) & max != 0
     };
     let mut walk = Walk::<false, false>::new(digest);
     for _ in 0..k / HEAD {
@@ -445,7 +453,7 @@ pub(crate) fn counters_nonzero_batch<const N: usize>(
     if ahead {
         // The answers tell meanwhile whose first counter is nonzero.
         for (digest, answer) in digests.iter().zip(answers.iter_mut()) {
-            *answer = counters_nonzero(words, m, 1, COUNTER, *digest);
+            *answer = counters_nonzero(words, m, 1, COUNTER, *digest, |word| *word);
             if *answer {
                 let mut walk = Walk::<false, false>::after::<1>(*digest, m);
                 (1..k).for_each(|_| prefetch(words, (walk.next(m) / u64::from(64 / COUNTER)) as usize));
@@ -453,7 +461,7 @@ pub(crate) fn counters_nonzero_batch<const N: usize>(
         }
     }
     for (digest, answer) in digests.iter().zip(answers).filter(|(_, answer)| !ahead || **answer) {
-        *answer = counters_nonzero(words, m, k, COUNTER, *digest);
+        *answer = counters_nonzero(words, m, k, COUNTER, *digest, |word| *word);
     }
 }
 
@@ -559,7 +567,7 @@ mod tests {
                     let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
                     let mut positions: Vec<u64> = probes(digest, m, k).collect();
                     let nonzero = positions.iter().all(|&p| model[p as usize] > 0);
-                    assert_eq!(counters_nonzero(&words, m, k, width, digest), nonzero);
+                    assert_eq!(counters_nonzero(&words, m, k, width, digest, |word| *word), nonzero);
                     for ahead in [false, true] {
                         let mut answers = [!nonzero; 5];
                         counters_nonzero_batch::<8>(&words, m, k, &[digest; 5], &mut answers, ahead);
@@ -587,7 +595,7 @@ mod tests {
         let digest = Digest { h1: u64::MAX, h2: 1 };
         let mut words = [u64::MAX];
         for (m, width) in [(17, 4), (0, 4), (3, 5), (u64::MAX, 32), (2, 64)] {
-            assert!(!counters_nonzero(&words, m, 3, width, digest));
+            assert!(!counters_nonzero(&words, m, 3, width, digest, |word| *word));
             assert_eq!(increment(&mut words, m, 3, width, digest), (false, 0));
         }
         assert_eq!(words, [u64::MAX]);

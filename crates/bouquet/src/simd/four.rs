@@ -201,7 +201,8 @@ mod tests {
                     let mut answers = vec![false; count];
                     // SAFETY: the words have the counters; there are as many answers as digests, at most BATCH.
                     let done = unsafe { test_batch::<BATCH, 2>(&words, m, k, digests, &mut answers) };
-                    let single = |digest: &Digest| flat::counters_nonzero(&words, m, k, flat::COUNTER, *digest);
+                    let single =
+                        |digest: &Digest| flat::counters_nonzero(&words, m, k, flat::COUNTER, *digest, |word| *word);
                     assert!(!done || digests.iter().map(single).eq(answers), "m {m}, k {k}, {count} keys");
                 }
             }

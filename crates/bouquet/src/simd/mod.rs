@@ -198,7 +198,6 @@ pub(crate) fn prefetch<W>(words: &[W], index: usize) {
 }
 
 /// Where words are, for one who asks the memory for them while another changes them.
-#[derive(Clone, Copy)]
 pub(crate) struct Place<W>(*const W);
 
 impl<W> Place<W> {
@@ -208,7 +207,7 @@ impl<W> Place<W> {
 
     /// As [`prefetch`]. An index beyond the end asks for other memory, or none.
     #[inline(always)]
-    pub(crate) fn prefetch(self, index: usize) {
+    pub(crate) fn prefetch(&self, index: usize) {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: a prefetch is a hint that reads nothing and never fails, whatever the address; SSE is part of every x86-64.
         unsafe {

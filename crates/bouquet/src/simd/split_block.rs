@@ -8,7 +8,7 @@
 pub(crate) const SALT: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{Avx2, Avx512, INLINED, chosen, chosen_mut};
 
@@ -328,9 +328,13 @@ pub(crate) fn test_shared(instructions: Instructions, blocks: &[[AtomicU64; 4]],
             .is_some_and(|block| unsafe { inlined::test_shared(code, std::ptr::from_ref(block).cast(), h1 as u32) }),
     );
     #[cfg(not(target_arch = "x86_64"))]
-    return Some(chosen(blocks, h1).is_some_and(|block| {
-        scalar::test(&std::array::from_fn(|i| block[i].load(std::sync::atomic::Ordering::Relaxed)), h1 as u32)
-    }));
+    return Some(chosen(blocks, h1).is_some_and(|block| scalar::test(&copied(block), h1 as u32)));
+}
+
+/// A copy of a block that threads share; each word is read at its own moment.
+#[inline]
+fn copied(block: &[AtomicU64; 4]) -> Block {
+    std::array::from_fn(|i| block[i].load(Relaxed))
 }
 
 /// Sets the bits of a key in its block and says whether one was new; nothing is done if there is none, or if this is not usual.
@@ -388,25 +392,59 @@ fn slow_set(block: &mut Block, x: u32) -> bool {
     return scalar::set(block, x);
 }
 
-/// As [`test`] for many keys, with the best instructions of the machine: `hash(i)` is that of the key that `answers[i]` is for.
-#[inline(always)]
-pub(crate) fn test_batch(blocks: &[Block], chooser: u64, hash: impl Fn(usize) -> u64, answers: &mut [bool]) {
-    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
-    {
-        #[target_feature(enable = "avx2")]
-        fn with_avx2(blocks: &[Block], chooser: u64, hash: impl Fn(usize) -> u64, answers: &mut [bool]) {
-            for (i, answer) in answers.iter_mut().enumerate() {
-                let h1 = hash(i);
-                *answer = chosen(blocks, h1 & chooser).is_some_and(|block| avx2::test(block, h1 as u32));
+/// Blocks, plain or shared between threads, in which many keys are looked up.
+pub(crate) trait Tested: Sized {
+    /// As [`test`] for many keys, with the best instructions of the machine: `hash(i)` is that of the key that `answers[i]` is for.
+    fn test_batch(blocks: &[Self], chooser: u64, hash: impl Fn(usize) -> u64, answers: &mut [bool]);
+}
+
+impl Tested for Block {
+    #[inline(always)]
+    fn test_batch(blocks: &[Self], chooser: u64, hash: impl Fn(usize) -> u64, answers: &mut [bool]) {
+        #[cfg(all(target_arch = "x86_64", not(target_feature = "avx2")))]
+        {
+            #[target_feature(enable = "avx2")]
+            fn with_avx2(blocks: &[Block], chooser: u64, hash: impl Fn(usize) -> u64, answers: &mut [bool]) {
+                for (i, answer) in answers.iter_mut().enumerate() {
+                    let h1 = hash(i);
+                    *answer = chosen(blocks, h1 & chooser).is_some_and(|block| avx2::test(block, h1 as u32));
+                }
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has AVX2.
+                return unsafe { with_avx2(blocks, chooser, hash, answers) };
             }
         }
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the machine has AVX2.
-            return unsafe { with_avx2(blocks, chooser, hash, answers) };
+        let instructions = Instructions::detected(true);
+        answers.iter_mut().enumerate().for_each(|(i, answer)| *answer = test(instructions, blocks, chooser, hash(i)));
+    }
+}
+
+impl Tested for [AtomicU64; 4] {
+    #[inline(always)]
+    fn test_batch(blocks: &[Self], chooser: u64, hash: impl Fn(usize) -> u64, answers: &mut [bool]) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2")]
+            fn with_avx2(blocks: &[[AtomicU64; 4]], chooser: u64, hash: impl Fn(usize) -> u64, answers: &mut [bool]) {
+                for (i, answer) in answers.iter_mut().enumerate() {
+                    let h1 = hash(i);
+                    *answer = chosen(blocks, h1 & chooser).is_some_and(|block| {
+                        // SAFETY: the block is there, and an atomic word has the bytes of a plain one.
+                        avx2::has(unsafe { super::embedded::loaded(std::ptr::from_ref(block).cast()) }, h1 as u32)
+                    });
+                }
+            }
+            if INLINED || is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has AVX2.
+                return unsafe { with_avx2(blocks, chooser, hash, answers) };
+            }
+        }
+        for (i, answer) in answers.iter_mut().enumerate() {
+            let h1 = hash(i);
+            *answer = chosen(blocks, h1 & chooser).is_some_and(|block| slow_test(&copied(block), h1 as u32));
         }
     }
-    let instructions = Instructions::detected(true);
-    answers.iter_mut().enumerate().for_each(|(i, answer)| *answer = test(instructions, blocks, chooser, hash(i)));
 }
 
 /// As [`set`] for `count` keys, with the best instructions of the machine; says how many had a new bit.
@@ -479,6 +517,19 @@ mod tests {
                     assert_ne!(test_shared(usual, &[], x.into()), Some(true), "no block");
                     assert_eq!(test_shared(Instructions::detected(false), blocks, x.into()), None, "not usual");
                     test_shared(usual, blocks, x.into()).unwrap_or_else(|| scalar::test(b, x))
+                },
+                scalar::set,
+            ),
+            (
+                "shared, in batches",
+                |b, x| {
+                    let (mut answers, block) = ([true; 2], b.map(AtomicU64::new));
+                    let slow = slow_test(&copied(&block), x);
+                    Tested::test_batch(&[block], 0, |_| x.into(), &mut answers);
+                    assert_eq!(answers, [slow; 2], "copied");
+                    <[AtomicU64; 4]>::test_batch(&[], 0, |_| x.into(), &mut answers);
+                    assert_eq!(answers, [false; 2], "no block");
+                    slow
                 },
                 scalar::set,
             ),
