@@ -286,8 +286,7 @@ impl<L: Layout> SharedBitFilter<L> {
             return;
         }
         if !self.layout.asks_ahead(words.len()) || self.layout.needs_key() {
-            keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key));
-            return;
+            return self.contains_singly(keys, answers);
         }
         for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
             for (digest, answer) in digests(&self.layout, words, &self.hashing, keys)[..keys.len()].iter().zip(answers)
@@ -295,6 +294,12 @@ impl<L: Layout> SharedBitFilter<L> {
                 *answer = test(&self.layout, words, *digest);
             }
         }
+    }
+
+    /// Answers one key after the other. A function of its own, so that its loop has the registers for itself.
+    #[inline(never)]
+    fn contains_singly<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
+        keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key));
     }
 
     /// Insertions so far, duplicates included; exact for those that happened before.
