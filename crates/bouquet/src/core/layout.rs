@@ -116,7 +116,7 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     }
 
     /// Sets all bits of a digest in words that threads share, which `load` reads and of which `put` sets bits, and says whether
-    /// one was zero. It looks at all of them first: of a key that is there already nothing is put.
+    /// one was zero. It looks first: of a key that is there already nothing is put.
     #[inline]
     fn set_shared<W>(&self, words: &[W], digest: Digest, load: impl Fn(&W) -> u64, put: impl Fn(&W, u64)) -> bool {
         set_each_shared(self, words, digest, load, put)
