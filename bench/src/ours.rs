@@ -3,19 +3,19 @@
 use std::marker::PhantomData;
 
 use bouquet::capability::{Contains, Insert, Item};
-use bouquet::core::blocked::{self, BlockedBloom};
-use bouquet::core::bloom_g::BloomG;
-use bouquet::core::compressed::Compressed;
-use bouquet::core::one_hash::OneHashBloom;
-use bouquet::core::partitioned::Partitioned;
-use bouquet::core::ultra_fast::UltraFastBloom;
-use bouquet::core::{BitFilter, Layout};
 use bouquet::counting::counting::CountingBloom;
 use bouquet::counting::cuckoo::CuckooFilter;
 use bouquet::counting::quotient::QuotientFilter;
 use bouquet::kind::{Config, Structure};
+use bouquet::membership::blocked::{self, BlockedBloom};
+use bouquet::membership::bloom_g::BloomG;
+use bouquet::membership::compressed::Compressed;
+use bouquet::membership::one_hash::OneHashBloom;
+use bouquet::membership::partitioned::Partitioned;
+use bouquet::membership::ultra_fast::UltraFastBloom;
+use bouquet::membership::{BitFilter, Layout};
 use bouquet::shared::SharedBitFilter;
-use bouquet::{Bloom, Filter, SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};
+use bouquet::{AnyFilter, Bloom, SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};
 
 use crate::contender::Contender;
 use crate::keys::BenchKey;
@@ -343,12 +343,12 @@ fingerprint_tables!(CuckooFilter, QuotientFilter);
 
 /// The dynamic handle on a filter of kind `T`. Single calls look their verb up each time.
 pub struct Handle<T> {
-    filter: Filter,
+    filter: AnyFilter,
     kind: PhantomData<fn() -> T>,
 }
 
 impl<T> Handle<T> {
-    fn of(filter: Filter) -> Self {
+    fn of(filter: AnyFilter) -> Self {
         Handle { filter, kind: PhantomData }
     }
 }
@@ -360,7 +360,7 @@ impl<K: BenchKey, T: Structure> Contender<K> for Handle<T> {
 
     fn new(n: u64, fpr: f64) -> Option<Self> {
         let config = Config::new(const { &T::FACTS }).set("items", &n.to_string()).ok()?;
-        Filter::new(&config.set("fpr", &fpr.to_string()).ok()?).ok().map(Handle::of)
+        AnyFilter::new(&config.set("fpr", &fpr.to_string()).ok()?).ok().map(Handle::of)
     }
 
     #[inline]
@@ -393,6 +393,6 @@ impl<K: BenchKey, T: Structure> Contender<K> for Handle<T> {
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        Filter::from_bytes(bytes).ok().map(Handle::of)
+        AnyFilter::from_bytes(bytes).ok().map(Handle::of)
     }
 }

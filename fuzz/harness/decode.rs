@@ -3,7 +3,7 @@
 use bouquet::capability::Item;
 use bouquet::codec::{Header, MAGIC};
 use bouquet::kind::{ErrorClass, Verb};
-use bouquet::{Error, Filter, OpenOptions};
+use bouquet::{AnyFilter, Error, OpenOptions};
 
 use super::frame::{edit, fix_checksums, fix_layout, fix_patch, small_frame};
 use super::input::{Input, Shape, key};
@@ -40,7 +40,7 @@ pub fn run(input: &[u8]) {
 
 /// Edits the patch from one frame to another of its kind, with right checksums: it is refused, or what it makes works.
 fn patch(old: &[u8], new: Option<Vec<u8>>, input: &mut Input<'_>) {
-    let open = |frame: &[u8]| Filter::from_bytes_with(frame, &with_secret()).expect("a valid frame opens");
+    let open = |frame: &[u8]| AnyFilter::from_bytes_with(frame, &with_secret()).expect("a valid frame opens");
     let Some(new) = new.as_deref().map(open) else { return };
     let old = open(old);
     // Filters of different hashing have no patch.
@@ -61,7 +61,7 @@ fn open(bytes: &[u8]) {
     let locked = OpenOptions { allow_locked: true, ..plain.clone() };
     let limited = OpenOptions { max_fill: Some(0.5), ..with_secret() };
     for options in [plain, locked, with_secret(), limited] {
-        match Filter::from_bytes_with(bytes, &options) {
+        match AnyFilter::from_bytes_with(bytes, &options) {
             Ok(filter) => {
                 let header = header.as_ref().expect("a frame that opens has a header");
                 assert_eq!(header.bytes, bytes.len() as u64);
@@ -81,7 +81,7 @@ fn open_mapped(bytes: &[u8]) {
     let name = format!("bouquet-fuzz-{}-{:?}", std::process::id(), std::thread::current().id());
     let path = std::env::temp_dir().join(name);
     std::fs::write(&path, bytes).expect("the directory for temporary files can be written");
-    let opened = Filter::open_mapped(&path, &with_secret());
+    let opened = AnyFilter::open_mapped(&path, &with_secret());
     std::fs::remove_file(&path).expect("the file was just written");
     if let Ok(filter) = opened {
         examine(filter, &with_secret());
@@ -89,7 +89,7 @@ fn open_mapped(bytes: &[u8]) {
 }
 
 /// Asks everything, changes everything, and writes and reads in between.
-fn examine(filter: Filter, options: &OpenOptions) {
+fn examine(filter: AnyFilter, options: &OpenOptions) {
     sane_numbers(&filter);
     round_trip(&filter, options);
     if !filter.hashing().is_usable() {
@@ -103,10 +103,10 @@ fn examine(filter: Filter, options: &OpenOptions) {
 }
 
 /// What a filter writes is read again and written alike.
-fn round_trip(filter: &Filter, options: &OpenOptions) {
+fn round_trip(filter: &AnyFilter, options: &OpenOptions) {
     let bytes = filter.to_bytes();
     for frame in [&bytes, &filter.to_compressed_bytes()] {
-        match Filter::from_bytes_with(frame, options) {
+        match AnyFilter::from_bytes_with(frame, options) {
             Ok(again) => assert!(again.to_bytes() == bytes, "{filter:?} was read as {again:?}"),
             // Insertions may lead over the limit of what is accepted from others.
             Err(Error::Overfull { .. }) => {}
@@ -115,7 +115,7 @@ fn round_trip(filter: &Filter, options: &OpenOptions) {
     }
 }
 
-fn ask_all(filter: &Filter, keys: &[Vec<u8>]) {
+fn ask_all(filter: &AnyFilter, keys: &[Vec<u8>]) {
     let single: Vec<_> = keys.iter().map(|key| ask(filter, key)).collect();
     if let Ok(contains) = filter.contains() {
         let refs: Vec<_> = keys.iter().map(Vec::as_slice).collect();
@@ -148,7 +148,7 @@ fn ask_all(filter: &Filter, keys: &[Vec<u8>]) {
     }
 }
 
-fn change(mut filter: Filter, shape: &Shape, keys: &[Vec<u8>], options: &OpenOptions) {
+fn change(mut filter: AnyFilter, shape: &Shape, keys: &[Vec<u8>], options: &OpenOptions) {
     let of = filter.note();
     // A table may hold a removal that waits for its insertion.
     let certain = !filter.errs(ErrorClass::FalseNegative) && !filter.can(Verb::Remove);

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use bouquet::Filter;
+use bouquet::AnyFilter;
 use bouquet::capability::{Dataset, Item};
 use bouquet::hash::SplitMix;
 use bouquet::kind::{Config, Kind, Verb};
@@ -33,7 +33,7 @@ pub fn small_config(kind: &'static Kind, variant: u16) -> Option<Config> {
     let make = |attempt| {
         let asked = Input(&decisions(variant, attempt)).config(kind)?;
         // What the filter itself says is quicker to make a filter of; one that is built is not planned before its keys.
-        if kind.can(Verb::BuildFrom) { Some(asked) } else { Some(Filter::new(&asked).ok()?.config()) }
+        if kind.can(Verb::BuildFrom) { Some(asked) } else { Some(AnyFilter::new(&asked).ok()?.config()) }
     };
     // Not every choice of settings can be had: the first good one of some tries.
     let make = || (0..20).find_map(make);
@@ -41,7 +41,7 @@ pub fn small_config(kind: &'static Kind, variant: u16) -> Option<Config> {
 }
 
 /// A small filter of the kind; its settings, hashing and keys follow from the variant.
-fn small_filter(kind: &'static Kind, variant: u8) -> Option<Filter> {
+fn small_filter(kind: &'static Kind, variant: u8) -> Option<AnyFilter> {
     let config = small_config(kind, variant.into())?;
     // Not every choice of keys and values fits the settings.
     (0..20).find_map(|attempt| {
@@ -56,7 +56,7 @@ fn small_filter(kind: &'static Kind, variant: u8) -> Option<Filter> {
             }
         }
         let items: Vec<_> = items.iter().map(|(key, note)| Item::new(key, note.as_note())).collect();
-        let filter = Filter::build(&config, &Dataset { items: &items, absent: &[] }).ok()?;
+        let filter = AnyFilter::build(&config, &Dataset { items: &items, absent: &[] }).ok()?;
         (filter.stats().bits <= 1 << 16).then_some(filter)
     })
 }

@@ -15,7 +15,7 @@ pub mod operations;
 use bouquet::capability::{Answer, Estimate};
 use bouquet::hash::Secret;
 use bouquet::kind::{Rates, Stats, Verb};
-use bouquet::{Filter, OpenOptions};
+use bouquet::{AnyFilter, OpenOptions};
 
 /// Filters over this many bits are neither made nor made to grow.
 pub const MAX_BITS: u64 = 1 << 17;
@@ -44,7 +44,7 @@ pub struct Seen {
 }
 
 /// Asks a usable filter about a key with every verb that its kind has.
-pub fn ask(filter: &Filter, key: &[u8]) -> Seen {
+pub fn ask(filter: &AnyFilter, key: &[u8]) -> Seen {
     const USABLE: &str = "a verb that is registered is there";
     let count = filter.can(Verb::Count).then(|| filter.count().expect(USABLE).count(key));
     let seen = Seen {
@@ -61,7 +61,7 @@ pub fn ask(filter: &Filter, key: &[u8]) -> Seen {
 }
 
 /// Numbers that a filter tells about itself are numbers, whatever it holds.
-pub fn sane_numbers(filter: &Filter) {
+pub fn sane_numbers(filter: &AnyFilter) {
     let Stats { items, bits, fill, fpr, honest_fill, .. } = filter.stats();
     for (what, share) in [("fill", fill), ("rate", fpr)] {
         assert!(share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{what} is {share:?}");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bouquet::Filter;
+use bouquet::AnyFilter;
 use bouquet::capability::{Answer, Value};
 use bouquet::kind::{ErrorClass, Verb};
 
@@ -12,7 +12,7 @@ use super::input::{KEYS, OwnedNote, Shape, key};
 /// The filter and its model.
 #[derive(Clone)]
 pub struct Pair {
-    pub filter: Filter,
+    pub filter: AnyFilter,
     /// The notes with which each key was inserted and not removed.
     pub held: BTreeMap<Vec<u8>, Vec<OwnedNote>>,
     /// Something was done after which the kind promises nothing: an absent key that seemed present was removed.
@@ -20,7 +20,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    pub fn new(filter: Filter) -> Self {
+    pub fn new(filter: AnyFilter) -> Self {
         Pair { filter, held: BTreeMap::new(), void: false }
     }
 

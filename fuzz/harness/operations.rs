@@ -2,7 +2,7 @@
 
 use bouquet::capability::{Dataset, Item, Note};
 use bouquet::kind::{ErrorClass, Verb};
-use bouquet::{Error, Filter};
+use bouquet::{AnyFilter, Error};
 
 use super::frame::small_config;
 use super::input::{Input, OwnedNote, Shape, key};
@@ -39,7 +39,7 @@ pub fn run(input: &[u8]) {
 fn begin(config: &bouquet::kind::Config, shape: &Shape, input: &mut Input<'_>) -> Option<Pair> {
     let kind = bouquet::registry::find(config.facts().id).expect("the settings are of a registered kind");
     if !kind.can(Verb::BuildFrom) {
-        return Some(Pair::new(Filter::new(config).ok()?));
+        return Some(Pair::new(AnyFilter::new(config).ok()?));
     }
     let mut items: Vec<(Vec<u8>, OwnedNote)> = Vec::new();
     let mut absent = Vec::new();
@@ -58,7 +58,7 @@ fn begin(config: &bouquet::kind::Config, shape: &Shape, input: &mut Input<'_>) -
     }
     let borrowed: Vec<_> = items.iter().map(|(key, note)| Item::new(key, note.as_note())).collect();
     let absent: Vec<_> = absent.iter().map(Vec::as_slice).collect();
-    let mut pair = Pair::new(Filter::build(config, &Dataset { items: &borrowed, absent: &absent }).ok()?);
+    let mut pair = Pair::new(AnyFilter::build(config, &Dataset { items: &borrowed, absent: &absent }).ok()?);
     // What two values of one key mean is the kind's own business.
     pair.void = repeat;
     for (key, note) in items {
@@ -88,7 +88,7 @@ fn step(pairs: &mut [Pair; 2], shape: &Shape, absent_removals: bool, input: &mut
 }
 
 /// Runs an operation that must leave the filter as it was when it fails.
-fn attempt<T>(pair: &mut Pair, operation: impl FnOnce(&mut Filter) -> bouquet::Result<T>) -> bouquet::Result<T> {
+fn attempt<T>(pair: &mut Pair, operation: impl FnOnce(&mut AnyFilter) -> bouquet::Result<T>) -> bouquet::Result<T> {
     let before = pair.filter.to_bytes();
     let result = operation(&mut pair.filter);
     if let Err(error) = &result {
@@ -171,7 +171,7 @@ fn remove_absent(pair: &mut Pair, shape: &Shape, input: &mut Input<'_>) {
 fn reopen(pair: &mut Pair, coded: bool) {
     let bytes = pair.filter.to_bytes();
     let sent = if coded { pair.filter.to_compressed_bytes() } else { bytes.clone() };
-    let again = match Filter::from_bytes_with(&sent, &with_secret()) {
+    let again = match AnyFilter::from_bytes_with(&sent, &with_secret()) {
         Ok(again) => again,
         // Removing what was never inserted leaves more than the remaining items account for.
         Err(Error::Overfull { .. }) if pair.void => return,

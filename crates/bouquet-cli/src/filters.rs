@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bouquet::hash::Secret;
 use bouquet::kind::{Config, Kind, Plan};
-use bouquet::{Error, Filter, MappedFilter, OpenOptions, registry};
+use bouquet::{AnyFilter, Error, MappedFilter, OpenOptions, registry};
 use clap::Args;
 use zeroize::Zeroizing;
 
@@ -26,40 +26,40 @@ pub struct Opening {
 
 impl Opening {
     /// Opens a filter to work with it. `-` is standard input.
-    pub fn open(&self, path: &Path) -> Result<Filter, Failure> {
+    pub fn open(&self, path: &Path) -> Result<AnyFilter, Failure> {
         self.decode(path, &read(path)?, false)
     }
 
     /// Opens the frame of a filter to look at it: a keyed filter may stay locked.
-    pub fn look(&self, path: &Path, frame: &[u8]) -> Result<Filter, Failure> {
+    pub fn look(&self, path: &Path, frame: &[u8]) -> Result<AnyFilter, Failure> {
         self.decode(path, frame, true)
     }
 
-    fn decode(&self, path: &Path, frame: &[u8], allow_locked: bool) -> Result<Filter, Failure> {
-        let filter = Filter::from_bytes_with(frame, &self.options(allow_locked)?).map_err(about(path))?;
+    fn decode(&self, path: &Path, frame: &[u8], allow_locked: bool) -> Result<AnyFilter, Failure> {
+        let filter = AnyFilter::from_bytes_with(frame, &self.options(allow_locked)?).map_err(about(path))?;
         self.check(path, &filter)?;
         Ok(filter)
     }
 
     /// Opens a filter to look at it. `-` is standard input.
-    pub fn look_at(&self, path: &Path) -> Result<Filter, Failure> {
+    pub fn look_at(&self, path: &Path) -> Result<AnyFilter, Failure> {
         self.look(path, &read(path)?)
     }
 
     /// What a patch makes of a filter.
-    pub fn patched(&self, filter: &Filter, patch: &Path) -> Result<Filter, Failure> {
+    pub fn patched(&self, filter: &AnyFilter, patch: &Path) -> Result<AnyFilter, Failure> {
         filter.patched_with(&read(patch)?, &self.options(false)?).map_err(about(patch))
     }
 
     /// Opens a filter that is to be changed and saved.
-    pub fn open_to_change(&self, path: &Path) -> Result<Filter, Failure> {
+    pub fn open_to_change(&self, path: &Path) -> Result<AnyFilter, Failure> {
         refuse_stdin(path)?;
         self.open(path)
     }
 
     /// Opens a filter in its file without reading it.
-    pub fn open_mapped(&self, path: &Path) -> Result<Filter, Failure> {
-        let filter = Filter::open_mapped(path, &self.options(false)?).map_err(about(path))?;
+    pub fn open_mapped(&self, path: &Path) -> Result<AnyFilter, Failure> {
+        let filter = AnyFilter::open_mapped(path, &self.options(false)?).map_err(about(path))?;
         self.check(path, &filter)?;
         Ok(filter)
     }
@@ -67,7 +67,7 @@ impl Opening {
     /// Opens a filter whose file itself is to be changed.
     pub fn open_writable(&self, path: &Path) -> Result<MappedFilter, Failure> {
         refuse_stdin(path)?;
-        let filter = Filter::open_writable(path, &self.options(false)?).map_err(about(path))?;
+        let filter = AnyFilter::open_writable(path, &self.options(false)?).map_err(about(path))?;
         self.check(path, &filter)?;
         Ok(filter)
     }
@@ -81,7 +81,7 @@ impl Opening {
     }
 
     /// Who gives a secret trusts the filter because it is keyed: another must not take its place unnoticed.
-    fn check(&self, path: &Path, filter: &Filter) -> Result<(), Failure> {
+    fn check(&self, path: &Path, filter: &AnyFilter) -> Result<(), Failure> {
         if self.secret.is_some() && !filter.hashing().id().is_keyed() {
             return Err(Failure::new(format!("{}: the filter is not keyed, but --secret was given", path.display())));
         }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
-use bouquet::Filter;
+use bouquet::AnyFilter;
 use bouquet::codec::replace_file;
 
 use crate::failure::Failure;
@@ -60,7 +60,7 @@ pub enum Coding {
 /// Writes a filter to a file, atomically, or to `-`, standard output.
 ///
 /// A symbolic link stays one: what it points to is replaced. Devices and pipes cannot be replaced and are written to.
-pub fn save(filter: &Filter, path: &Path, coding: Coding) -> Result<(), Failure> {
+pub fn save(filter: &AnyFilter, path: &Path, coding: Coding) -> Result<(), Failure> {
     let write = |mut out: &mut dyn Write| match coding {
         Coding::Usual => filter.write_to(&mut out),
         Coding::Compressed => filter.write_compressed_to(&mut out),

@@ -9,8 +9,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bouquet::core::{BitFilter, Layout};
 use bouquet::hash::mix;
+use bouquet::membership::{BitFilter, Layout};
 use bouquet::{BlockedBloom, Bloom, UltraFastBloom};
 
 const BITS: u64 = 1 << 30;

@@ -14,8 +14,8 @@ use crate::theory::{algebra, blocks};
 /// What a key carries besides itself. A kind takes one sort of note, [`NoteType`], or none.
 ///
 /// ```
-/// use bouquet::{Filter, FilterBank, capability::{Item, Note}};
-/// let mut bank = Filter::from_structure(FilterBank::with_rate(3, 100, 0.01)?)?;
+/// use bouquet::{AnyFilter, FilterBank, capability::{Item, Note}};
+/// let mut bank = AnyFilter::from_structure(FilterBank::with_rate(3, 100, 0.01)?)?;
 /// bank.insert()?.insert(Item::new(b"rose", Note::Group(2)))?;
 /// assert_eq!(bank.classify()?.classify(b"rose"), [2]);
 /// assert!(bank.insert()?.insert(Item::new(b"rose", Note::Weight(0.5))).is_err(), "a bank takes groups");
@@ -219,10 +219,10 @@ impl crate::Key for Item<'_> {
 /// What a static structure is built from.
 ///
 /// ```
-/// use bouquet::{Filter, capability::{Dataset, Item}, kind::Config, registry};
+/// use bouquet::{AnyFilter, capability::{Dataset, Item}, kind::Config, registry};
 /// let items = [b"rose".as_slice(), b"lily"].map(Item::from);
 /// let config = Config::new(registry::find("standard")?.facts()).set("items", "2")?;
-/// let filter = Filter::build(&config, &Dataset { items: &items, ..Default::default() })?;
+/// let filter = AnyFilter::build(&config, &Dataset { items: &items, ..Default::default() })?;
 /// assert!(filter.contains()?.contains(b"lily"));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
@@ -457,10 +457,10 @@ pub struct Listing {
 /// Law: every entry was inserted (or, with a negative count, removed); a listing without undecoded cells holds all.
 ///
 /// ```
-/// use bouquet::{Filter, Iblt};
+/// use bouquet::{AnyFilter, Iblt};
 /// let mut table = Iblt::with_capacity(10)?;
 /// table.insert("rose", b"red")?;
-/// let listing = Filter::from_structure(table)?.list()?.list();
+/// let listing = AnyFilter::from_structure(table)?.list()?.list();
 /// assert_eq!((listing.entries[0].key.as_slice(), listing.undecoded), (b"rose".as_slice(), 0));
 /// # Ok::<(), bouquet::Error>(())
 /// ```

@@ -65,7 +65,7 @@ enum Coding {
 /// # use bouquet::codec::{Decoder, Encoder, Header};
 /// # use bouquet::kind::{Config, Facts, Kind, Plan, Rates, Stats, Structure};
 /// # use bouquet::store::{BitStore, Counters};
-/// # use bouquet::{Bloom, Filter, Result, hash::Hashing};
+/// # use bouquet::{Bloom, AnyFilter, Result, hash::Hashing};
 /// #[derive(Clone)]
 /// struct Garden { year: u32, beds: BitStore, flowers: Counters, sizes: [u64; 3], name: String, hashing: Hashing }
 ///
@@ -98,11 +98,11 @@ enum Coding {
 /// }
 /// static KIND: Kind = Kind::of::<Garden>().done();
 ///
-/// let frame = Filter::new_of_kind(&KIND, &Config::new(KIND.facts()))?.to_bytes();
+/// let frame = AnyFilter::new_of_kind(&KIND, &Config::new(KIND.facts()))?.to_bytes();
 /// let header = Header::read(&frame)?;
 /// assert_eq!((header.stores(), header.store_bits()), (4, 100 + 10 * 4 + 3 * 64 + 3 * 8));
 /// # let options = bouquet::OpenOptions { kind: Some(&KIND), ..Default::default() };
-/// # let again = Filter::from_bytes_with(&frame, &options)?;
+/// # let again = AnyFilter::from_bytes_with(&frame, &options)?;
 /// # let garden = again.downcast_ref::<Garden>().expect("its own type");
 /// # assert_eq!((garden.year, garden.sizes, garden.name.as_str()), (1759, [1, 2, 3], "Kew"));
 /// # Ok::<(), bouquet::Error>(())
@@ -352,7 +352,7 @@ pub(crate) fn to_bytes<T: Structure>(structure: &T) -> Vec<u8> {
     out
 }
 
-/// Writes bytes to a file as [`Filter::save`](crate::Filter::save) writes a filter: beside it first, then synced and renamed.
+/// Writes bytes to a file as [`Filter::save`](crate::AnyFilter::save) writes a filter: beside it first, then synced and renamed.
 ///
 /// ```
 /// use bouquet::codec::replace_file;
@@ -363,7 +363,7 @@ pub(crate) fn to_bytes<T: Structure>(structure: &T) -> Vec<u8> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn replace_file(path: &std::path::Path, bytes: &[u8]) -> Result<()> {
-    crate::filter::write_atomically(path, |out| out.write_all(bytes))
+    crate::files::write_atomically(path, |out| out.write_all(bytes))
 }
 
 /// What turns one structure into another of its kind, and the structure that comes of it.
@@ -668,8 +668,8 @@ impl Header {
     /// Bits of the stores in memory, before any coding, as the frame states them.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter, codec::Header};
-    /// let filter = Filter::from_structure(Bloom::with_size(100_000, 3)?)?;
+    /// use bouquet::{Bloom, AnyFilter, codec::Header};
+    /// let filter = AnyFilter::from_structure(Bloom::with_size(100_000, 3)?)?;
     /// let coded = Header::read(&filter.to_compressed_bytes())?;
     /// assert_eq!(coded.store_bits(), 100_000);
     /// assert!(coded.store_bytes() < 100, "nothing is in it");
@@ -683,8 +683,8 @@ impl Header {
     /// Whether a store is arithmetic-coded.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter, codec::Header};
-    /// let filter = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// use bouquet::{Bloom, AnyFilter, codec::Header};
+    /// let filter = AnyFilter::from_structure(Bloom::with_rate(100, 0.01)?)?;
     /// assert!(Header::read(&filter.to_compressed_bytes())?.is_coded());
     /// assert!(!Header::read(&filter.to_bytes())?.is_coded());
     /// # Ok::<(), bouquet::Error>(())
@@ -714,7 +714,7 @@ fn check<T: ToString>(what: &str, expected: T, found: T) -> Result<()> {
 /// ```
 /// # use bouquet::codec::{Decoder, Encoder};
 /// # use bouquet::kind::{Config, Facts, Kind, Plan, Rates, Stats, Structure};
-/// # use bouquet::{Bloom, Filter, OpenOptions, Result, hash::Hashing};
+/// # use bouquet::{Bloom, AnyFilter, OpenOptions, Result, hash::Hashing};
 /// /// A Bloom filter with a label, which also reads frames that have none.
 /// #[derive(Clone)]
 /// struct Labelled(Bloom, Vec<u8>);
@@ -741,11 +741,11 @@ fn check<T: ToString>(what: &str, expected: T, found: T) -> Result<()> {
 /// static KIND: Kind = Kind::of::<Labelled>().done();
 /// let options = OpenOptions { kind: Some(&KIND), ..Default::default() };
 /// let label = |frame: &[u8]| -> Result<Vec<u8>> {
-///     Ok(Filter::from_bytes_with(frame, &options)?.downcast_ref::<Labelled>().map_or(Vec::new(), |own| own.1.clone()))
+///     Ok(AnyFilter::from_bytes_with(frame, &options)?.downcast_ref::<Labelled>().map_or(Vec::new(), |own| own.1.clone()))
 /// };
 ///
 /// let config = Config::new(KIND.facts()).set("items", "100")?;
-/// let frame = Filter::new_of_kind(&KIND, &config)?.to_bytes();
+/// let frame = AnyFilter::new_of_kind(&KIND, &config)?.to_bytes();
 /// assert_eq!(label(&frame)?, b"roses");
 /// assert_eq!(label(&Bloom::with_rate(100, 0.01)?.to_bytes())?, b"none");
 /// assert!(Bloom::from_bytes(&frame).is_err(), "a store would be left over");

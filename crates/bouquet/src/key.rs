@@ -5,9 +5,9 @@
 //! ones in two's complement), whatever its type, so that `7u8` and `7i64` are one key; a 128-bit integer is 16 bytes.
 
 use crate::capability::Item;
-use crate::core::CACHED_BITS;
 use crate::error::Result;
 use crate::hash::{Digest, Hashing};
+use crate::membership::CACHED_BITS;
 
 /// Something that can be a key.
 ///

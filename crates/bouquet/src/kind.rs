@@ -142,10 +142,10 @@ pub struct Plan {
 /// What a filter is at this moment.
 ///
 /// ```
-/// use bouquet::{Bloom, Filter, kind::Stats};
+/// use bouquet::{Bloom, AnyFilter, kind::Stats};
 /// let mut flowers = Bloom::with_size(100, 2)?;
 /// flowers.insert_batch(&["rose", "rose"]);
-/// let Stats { items, fill, fpr, .. } = Filter::from_structure(flowers)?.stats();
+/// let Stats { items, fill, fpr, .. } = AnyFilter::from_structure(flowers)?.stats();
 /// assert_eq!((items, fill), (2, Some(0.02)));
 /// assert!(fpr.is_some_and(|rate| (rate - 0.02 * 0.02).abs() < 1e-12));
 /// # Ok::<(), bouquet::Error>(())
@@ -170,8 +170,8 @@ pub struct Stats {
 /// Expected rates of a design.
 ///
 /// ```
-/// use bouquet::{CountingBloom, Filter, kind::Rates};
-/// let filter = Filter::from_structure(CountingBloom::with_rate(1_000, 0.01)?)?;
+/// use bouquet::{CountingBloom, AnyFilter, kind::Rates};
+/// let filter = AnyFilter::from_structure(CountingBloom::with_rate(1_000, 0.01)?)?;
 /// let Rates { false_positive, false_negative, over_count, .. } = filter.expected(1_000);
 /// assert!(over_count < false_positive && over_count > Some(0.009));
 /// assert_eq!(false_negative, None);
@@ -196,12 +196,12 @@ pub struct Rates {
 /// A setting without which a filter does not have a verb of its kind. A verb may have several needs, which all must be met.
 ///
 /// ```
-/// use bouquet::{Filter, kind::{Config, Need, Verb}, registry};
+/// use bouquet::{AnyFilter, kind::{Config, Need, Verb}, registry};
 /// let kind = registry::find("shifting")?;
 /// assert!(kind.needs(Verb::Remove).eq([&Need { verb: Verb::Remove, parameter: "cells", word: "counters" }]));
 /// let config = Config::new(kind.facts()).set("items", "100")?;
-/// assert!(Filter::new(&config)?.remove().is_err(), "plain bits cannot give keys back");
-/// assert!(Filter::new(&config.set("cells", "counters")?)?.remove().is_ok());
+/// assert!(AnyFilter::new(&config)?.remove().is_err(), "plain bits cannot give keys back");
+/// assert!(AnyFilter::new(&config.set("cells", "counters")?)?.remove().is_ok());
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -239,7 +239,7 @@ pub trait Structure: Any + Clone + Send + Sync + Sized {
     const CODED: bool = false;
 
     /// Whether filters of this kind can be changed in their file: decoding leaves the stores where they are, and no verb
-    /// of [`Filter`](crate::Filter) replaces a store or changes the number or the size of stores, parameters or state.
+    /// of [`AnyFilter`](crate::AnyFilter) replaces a store or changes the number or the size of stores, parameters or state.
     const IN_PLACE: bool = false;
 
     /// Which of its verbs need settings other than the usual ones. A verb that is not named is there whatever the settings.
@@ -289,7 +289,7 @@ pub(crate) type Boxed = Box<dyn Any + Send + Sync>;
 
 /// A row of the registry: the facts of a kind, and how to reach its verbs.
 ///
-/// The functions take the boxed value of [`Filter`](crate::Filter), which is always of the kind's own type.
+/// The functions take the boxed value of [`AnyFilter`](crate::AnyFilter), which is always of the kind's own type.
 ///
 /// ```
 /// use bouquet::{kind::{Kind, Verb}, registry};
@@ -459,7 +459,7 @@ impl Kind {
         self.facts
     }
 
-    /// Whether its filters can be changed in their file, with [`Filter::open_writable`](crate::Filter::open_writable).
+    /// Whether its filters can be changed in their file, with [`Filter::open_writable`](crate::AnyFilter::open_writable).
     ///
     /// ```
     /// use bouquet::registry;
@@ -559,10 +559,10 @@ impl Kind {
     /// What a filter of these parameters takes, without making it.
     ///
     /// ```
-    /// use bouquet::{Filter, kind::Config, registry};
+    /// use bouquet::{AnyFilter, kind::Config, registry};
     /// let kind = registry::find("counting")?;
     /// let config = Config::new(kind.facts()).set("items", "1000")?;
-    /// assert_eq!(kind.plan(&config)?.bits, Filter::new(&config)?.stats().bits);
+    /// assert_eq!(kind.plan(&config)?.bits, AnyFilter::new(&config)?.stats().bits);
     /// assert!(kind.plan(&Config::new(kind.facts())).is_err(), "how large?");
     /// # Ok::<(), bouquet::Error>(())
     /// ```

@@ -35,24 +35,25 @@
 //! # Two ways in
 //!
 //! Name the type, as above: its methods take keys as text, bytes or integers ([`Key`]) and cost nothing but their work. Or hold
-//! a [`Filter`], which is of any kind: the [`registry`] lists the kinds with their parameters, and a filter's verbs are looked up
+//! a [`AnyFilter`], which is of any kind: the [`registry`] lists the kinds with their parameters, and a filter's verbs are looked up
 //! at run time ([`capability`]). Front ends are written that way.
 //!
 //! Every formula of the papers is a function in [`theory`]; every filter tells its present rate and what theory expects of it.
 
 pub mod accuracy;
+mod any_filter;
 pub mod capability;
 pub mod codec;
 pub mod coder;
-pub mod core;
 pub mod counting;
 pub mod decay;
 pub mod dynamic;
 mod error;
-mod filter;
+mod files;
 pub mod hash;
 mod key;
 pub mod kind;
+pub mod membership;
 pub mod peel;
 pub mod registry;
 pub mod secrecy;
@@ -63,16 +64,16 @@ pub mod store;
 pub mod theory;
 pub mod values;
 
-pub use crate::core::blocked::BlockedBloom;
-pub use crate::core::compressed::Compressed;
-pub use crate::core::partitioned::Partitioned;
-pub use crate::core::standard::Bloom;
-pub use crate::core::ultra_fast::UltraFastBloom;
+pub use crate::membership::blocked::BlockedBloom;
+pub use crate::membership::compressed::Compressed;
+pub use crate::membership::partitioned::Partitioned;
+pub use crate::membership::standard::Bloom;
+pub use crate::membership::ultra_fast::UltraFastBloom;
+pub use any_filter::{AnyFilter, MappedFilter, OpenOptions};
 pub use counting::counting::CountingBloom;
 pub use decay::stable::Stable;
 pub use dynamic::scalable::Scalable;
 pub use error::{Error, Result};
-pub use filter::{Filter, MappedFilter, OpenOptions};
 pub use key::Key;
 pub use sets::filter_bank::FilterBank;
 pub use shared::{SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};

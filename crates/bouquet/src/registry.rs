@@ -22,7 +22,7 @@ pub struct Family {
 
 /// Every family, in the order of the catalogue.
 pub const FAMILIES: &[Family] = &[
-    crate::core::FAMILY,
+    crate::membership::FAMILY,
     crate::counting::FAMILY,
     crate::dynamic::FAMILY,
     crate::decay::FAMILY,
@@ -88,7 +88,7 @@ pub(crate) fn by_number(number: u16) -> Result<&'static Kind> {
 /// ```
 #[must_use]
 pub fn default_kind(items_known: bool) -> &'static Kind {
-    if items_known { &crate::core::standard::KIND } else { &crate::dynamic::scalable::KIND }
+    if items_known { &crate::membership::standard::KIND } else { &crate::dynamic::scalable::KIND }
 }
 
 fn names(kind: &'static Kind) -> impl Iterator<Item = &'static str> {

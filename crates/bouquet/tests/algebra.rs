@@ -6,11 +6,11 @@
 use std::collections::HashSet;
 
 use bouquet::Bloom;
-use bouquet::core::compressed::Compressed;
-use bouquet::core::partitioned::Partitioned;
-use bouquet::core::{BitFilter, Layout};
 use bouquet::hash::{Family, Hashing, Reduction};
 use bouquet::kind::Config;
+use bouquet::membership::compressed::Compressed;
+use bouquet::membership::partitioned::Partitioned;
+use bouquet::membership::{BitFilter, Layout};
 use bouquet::store::BitStore;
 use bouquet::theory::{self, algebra};
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn with_keys<L: Layout>(empty: &BitFilter<L>, keys: impl IntoIterator<Item = u64
 }
 
 fn seeded(bits: u64, hashes: u32, seed: u64) -> Bloom {
-    let config = Config::new(bouquet::core::standard::KIND.facts());
+    let config = Config::new(bouquet::membership::standard::KIND.facts());
     let config = config.set("bits", &bits.to_string()).unwrap().set("hashes", &hashes.to_string()).unwrap();
     Bloom::from_config(&config.hashed(Hashing::seeded(seed))).unwrap()
 }
@@ -88,14 +88,14 @@ proptest! {
         for (family, reduction) in schemes(false) {
             let bits = if reduction == Reduction::Mask { bits.next_power_of_two() } else { bits };
             let hashes = hashes.min(family.max_hashes());
-            obeys_the_laws::<bouquet::core::standard::Flat>(&empty(bits, hashes, family, reduction), &a, &b);
-            obeys_the_laws::<bouquet::core::compressed::Sparse>(&empty(bits, hashes, family, reduction), &a, &b);
+            obeys_the_laws::<bouquet::membership::standard::Flat>(&empty(bits, hashes, family, reduction), &a, &b);
+            obeys_the_laws::<bouquet::membership::compressed::Sparse>(&empty(bits, hashes, family, reduction), &a, &b);
         }
         for (family, reduction) in schemes(true) {
             let slice = bits.div_ceil(hashes.into());
             let slice = if reduction == Reduction::Mask { slice.next_power_of_two() } else { slice };
             let filter = empty(slice * u64::from(hashes), hashes, family, reduction);
-            obeys_the_laws::<bouquet::core::partitioned::Slices>(&filter, &a, &b);
+            obeys_the_laws::<bouquet::membership::partitioned::Slices>(&filter, &a, &b);
         }
     }
 
@@ -108,7 +108,7 @@ proptest! {
         for (family, reduction) in schemes(false) {
             let half = if reduction == Reduction::Mask { half.next_power_of_two() } else { half };
             let hashes = hashes.min(family.max_hashes());
-            let build = |bits| with_keys(&empty::<bouquet::core::standard::Flat>(bits, hashes, family, reduction), keys.iter().copied());
+            let build = |bits| with_keys(&empty::<bouquet::membership::standard::Flat>(bits, hashes, family, reduction), keys.iter().copied());
             let whole = build(2 * half);
             let folded = whole.halved().unwrap();
             prop_assert_eq!(folded.is_some(), family.halving(reduction).is_some());
@@ -119,7 +119,7 @@ proptest! {
         for (family, reduction) in schemes(true) {
             let slice = if reduction == Reduction::Mask { half.next_power_of_two() } else { half };
             let slices = u64::from(hashes);
-            let build = |slice| with_keys(&empty::<bouquet::core::partitioned::Slices>(slice * slices, hashes, family, reduction), keys.iter().copied());
+            let build = |slice| with_keys(&empty::<bouquet::membership::partitioned::Slices>(slice * slices, hashes, family, reduction), keys.iter().copied());
             let whole = build(2 * slice);
             let foldable = family.halving(reduction).is_some() && whole.layout().slice_bits() == 2 * slice;
             let folded = whole.halved().unwrap();
@@ -211,7 +211,7 @@ fn the_error_of_an_intersection_is_the_measured_one_in_every_layout() {
     // A tenth of the sizes above: equal loads, so errors smaller by sqrt(10).
     let (bits, hashes, n) = (100_000, 7, 5_000);
     let sliced = |seed| {
-        let config = Config::new(bouquet::core::partitioned::KIND.facts());
+        let config = Config::new(bouquet::membership::partitioned::KIND.facts());
         let config = config.set("bits", &bits.to_string()).unwrap().set("hashes", &hashes.to_string()).unwrap();
         Partitioned::from_config(&config.hashed(Hashing::seeded(seed))).unwrap()
     };
@@ -241,7 +241,7 @@ fn stated_errors_are_those_of_the_theory() {
 #[test]
 fn slices_count_keys_as_well_as_one_array_does() {
     for seed in 0..40 {
-        let config = Config::new(bouquet::core::partitioned::KIND.facts());
+        let config = Config::new(bouquet::membership::partitioned::KIND.facts());
         let config = config.set("bits", "1e6").unwrap().set("hashes", "7").unwrap().hashed(Hashing::seeded(seed));
         let estimate = with_keys(&Partitioned::from_config(&config).unwrap(), 0..100_000).cardinality();
         assert!((estimate.keys - 1e5).abs() < 5.0 * estimate.standard_error, "{estimate:?}");

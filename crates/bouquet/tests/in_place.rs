@@ -7,7 +7,7 @@ use bouquet::capability::{Item, NoteType};
 use bouquet::codec::Header;
 use bouquet::hash::{Hashing, Secret};
 use bouquet::kind::{Config, Kind, Structure, Verb};
-use bouquet::{Bloom, Error, Filter, OpenOptions, registry};
+use bouquet::{AnyFilter, Bloom, Error, OpenOptions, registry};
 
 /// A file that goes away with its test.
 struct Scratch(PathBuf);
@@ -17,7 +17,7 @@ impl Scratch {
         Scratch(std::env::temp_dir().join(format!("bouquet-in-place-{}-{name}.bq", std::process::id())))
     }
 
-    fn of(name: &str, filter: &Filter) -> Self {
+    fn of(name: &str, filter: &AnyFilter) -> Self {
         let scratch = Self::new(name);
         filter.save(&scratch.0).unwrap();
         scratch
@@ -32,7 +32,7 @@ impl Scratch {
     }
 
     fn open_writable(&self) -> Result<bouquet::MappedFilter, Error> {
-        Filter::open_writable(&self.0, &OpenOptions::default())
+        AnyFilter::open_writable(&self.0, &OpenOptions::default())
     }
 }
 
@@ -42,18 +42,18 @@ impl Drop for Scratch {
     }
 }
 
-fn empty(kind: &'static Kind) -> Filter {
-    Filter::new(&Config::new(kind.facts()).set("items", "5000").unwrap()).unwrap()
+fn empty(kind: &'static Kind) -> AnyFilter {
+    AnyFilter::new(&Config::new(kind.facts()).set("items", "5000").unwrap()).unwrap()
 }
 
-fn insert(filter: &mut Filter, keys: std::ops::Range<u64>) {
+fn insert(filter: &mut AnyFilter, keys: std::ops::Range<u64>) {
     let keys: Vec<_> = keys.map(u64::to_le_bytes).collect();
     let items: Vec<_> = keys.iter().map(|key| Item::from(key.as_slice())).collect();
     filter.insert().unwrap().insert_batch(&items).unwrap();
 }
 
-fn bloom(keys: std::ops::Range<u64>) -> Filter {
-    let mut filter = Filter::from_structure(Bloom::with_rate(5_000, 0.01).unwrap()).unwrap();
+fn bloom(keys: std::ops::Range<u64>) -> AnyFilter {
+    let mut filter = AnyFilter::from_structure(Bloom::with_rate(5_000, 0.01).unwrap()).unwrap();
     insert(&mut filter, keys);
     filter
 }
@@ -64,9 +64,9 @@ fn refused_by_every_reader(path: &Path) {
     let options = OpenOptions::default();
     let bytes = std::fs::read(path).unwrap();
     let answers = [
-        Filter::open(path, &options).err(),
-        Filter::open_mapped(path, &options).err(),
-        Filter::from_bytes(&bytes).err(),
+        AnyFilter::open(path, &options).err(),
+        AnyFilter::open_mapped(path, &options).err(),
+        AnyFilter::from_bytes(&bytes).err(),
         Bloom::from_bytes(&bytes).err(),
         Header::read(&bytes).err(),
     ];
@@ -116,7 +116,7 @@ fn changing_in_place_gives_the_bytes_of_changing_in_memory() {
         insert(&mut in_place, 4_000..4_100);
         in_place.close().unwrap();
         assert!(in_memory.to_bytes() == file.read(), "{kind:?} a second time");
-        Filter::open(&file.0, &OpenOptions::default()).unwrap();
+        AnyFilter::open(&file.0, &OpenOptions::default()).unwrap();
     }
 }
 
@@ -124,10 +124,10 @@ fn changing_in_place_gives_the_bytes_of_changing_in_memory() {
 fn the_store_stays_in_the_file_and_a_copy_does_not() {
     let file = Scratch::of("copy", &bloom(0..100));
     let mut in_place = file.open_writable().unwrap();
-    let mut copy = Filter::clone(&in_place);
+    let mut copy = AnyFilter::clone(&in_place);
     let before = file.read();
     insert(&mut copy, 100..200);
-    let is_mapped = |filter: &Filter| filter.downcast_ref::<Bloom>().unwrap().bits().is_mapped();
+    let is_mapped = |filter: &AnyFilter| filter.downcast_ref::<Bloom>().unwrap().bits().is_mapped();
     assert!(is_mapped(&in_place) && !is_mapped(&copy));
     assert!(file.read() == before, "a copy has memory of its own");
     insert(&mut in_place, 200..300);
@@ -144,7 +144,7 @@ trait Tap: Sized {
     }
 }
 
-impl Tap for Filter {}
+impl Tap for AnyFilter {}
 
 #[test]
 fn a_copy_of_the_file_at_any_moment_is_refused_until_it_is_closed() {
@@ -207,7 +207,7 @@ fn a_torn_header_is_refused_unless_it_is_whole() {
     for [from, to] in [[&old, &opened], [&changed, &new]] {
         for cut in 0..=header {
             for torn in [[&from[..cut], &to[cut..]].concat(), [&to[..cut], &from[cut..]].concat()] {
-                match Filter::from_bytes(&torn) {
+                match AnyFilter::from_bytes(&torn) {
                     Ok(_) => assert!(torn == old || torn == new, "cut at {cut}"),
                     Err(_) => refused += 1,
                 }
@@ -221,7 +221,7 @@ fn a_torn_header_is_refused_unless_it_is_whole() {
         let mut mixed = changed.clone();
         let page = header.max(page * 512)..(page * 512 + 512).max(header);
         mixed[page.clone()].copy_from_slice(&opened[page]);
-        assert!(matches!(Filter::from_bytes(&mixed), Err(Error::Interrupted)));
+        assert!(matches!(AnyFilter::from_bytes(&mixed), Err(Error::Interrupted)));
     }
 }
 
@@ -241,7 +241,7 @@ fn a_second_writer_is_refused_while_the_first_is_at_work() {
 #[test]
 fn who_has_mapped_the_file_before_goes_on_reading() {
     let file = Scratch::of("reader", &bloom(0..1_000));
-    let reader = Filter::open_mapped(&file.0, &OpenOptions::default()).unwrap();
+    let reader = AnyFilter::open_mapped(&file.0, &OpenOptions::default()).unwrap();
     let holds = |keys: std::ops::Range<u64>| {
         let contains = reader.contains().unwrap();
         keys.filter(|key| contains.contains(&key.to_le_bytes())).count()
@@ -278,7 +278,7 @@ fn truncated_and_damaged_files_are_refused_and_left_alone() {
 fn kinds_that_grow_say_that_they_cannot_and_which_can() {
     for kind in registry::kinds().filter(|kind| !kind.is_in_place()) {
         let Ok(config) = Config::new(kind.facts()).set("items", "100") else { continue };
-        let Ok(filter) = Filter::new(&config) else { continue };
+        let Ok(filter) = AnyFilter::new(&config) else { continue };
         let file = Scratch::of(kind.facts().id, &filter);
         let before = file.read();
         let error = file.open_writable().unwrap_err();
@@ -297,10 +297,10 @@ fn filters_whose_settings_or_frames_are_in_the_way_say_so() {
 
     let counting = registry::find("counting").unwrap();
     let config = Config::new(counting.facts()).set("items", "100").unwrap().set("policy", "widen").unwrap();
-    Filter::new(&config).unwrap().save(&file.0).unwrap();
+    AnyFilter::new(&config).unwrap().save(&file.0).unwrap();
     let error = file.open_writable().unwrap_err();
     assert!(matches!(&error, Error::NotInPlace { .. }) && error.to_string().contains("grow"), "{error}");
-    assert!(Filter::open(&file.0, &OpenOptions::default()).is_ok());
+    assert!(AnyFilter::open(&file.0, &OpenOptions::default()).is_ok());
 }
 
 #[test]
@@ -336,11 +336,11 @@ fn a_file_that_was_replaced_meanwhile_is_told_of_and_stays() {
 fn keyed_filters_change_in_place_with_their_secret_only() {
     let secret = Secret::new(&[7; 32]).unwrap();
     let config = Config::new(&Bloom::FACTS).set("items", "1000").unwrap().hashed(Hashing::keyed(secret.clone()));
-    let mut in_memory = Filter::new(&config).unwrap();
+    let mut in_memory = AnyFilter::new(&config).unwrap();
     let file = Scratch::of("keyed", &in_memory);
     assert!(matches!(file.open_writable(), Err(Error::Secret { .. })));
     let options = OpenOptions { secret: Some(secret), ..Default::default() };
-    let mut in_place = Filter::open_writable(&file.0, &options).unwrap();
+    let mut in_place = AnyFilter::open_writable(&file.0, &options).unwrap();
     insert(&mut in_memory, 0..500);
     insert(&mut in_place, 0..500);
     in_place.close().unwrap();
@@ -360,7 +360,7 @@ fn child(test: &str, path: &Path) -> Command {
 #[test]
 fn a_process_that_dies_while_writing_leaves_the_file_refused() {
     if let Some(path) = std::env::var_os(CHILD) {
-        let mut in_place = Filter::open_writable(Path::new(&path), &OpenOptions::default()).unwrap();
+        let mut in_place = AnyFilter::open_writable(Path::new(&path), &OpenOptions::default()).unwrap();
         insert(&mut in_place, 100..200);
         std::process::abort();
     }
@@ -377,14 +377,14 @@ fn a_process_that_dies_while_writing_leaves_the_file_refused() {
 fn two_processes_share_a_file_mapped_for_reading() {
     let options = OpenOptions::default();
     if let Some(path) = std::env::var_os(CHILD) {
-        let mapped = Filter::open_mapped(Path::new(&path), &options).unwrap();
+        let mapped = AnyFilter::open_mapped(Path::new(&path), &options).unwrap();
         let contains = mapped.contains().unwrap();
         assert!((0..1_000u64).all(|key| contains.contains(&key.to_le_bytes())));
         assert!(mapped.downcast_ref::<Bloom>().unwrap().bits().is_mapped());
         return;
     }
     let file = Scratch::of("shared", &bloom(0..1_000));
-    let here = Filter::open_mapped(&file.0, &options).unwrap();
+    let here = AnyFilter::open_mapped(&file.0, &options).unwrap();
     let mut children: Vec<_> =
         (0..2).map(|_| child("two_processes_share_a_file_mapped_for_reading", &file.0).spawn().unwrap()).collect();
     let contains = here.contains().unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bouquet::Filter;
+use bouquet::AnyFilter;
 use bouquet::capability::NoteType;
 use clap::Args;
 
@@ -56,7 +56,7 @@ impl Add {
         inserted.map(|()| Found::Something)
     }
 
-    fn insert_all(&self, filter: &mut Filter) -> Result<(), Failure> {
+    fn insert_all(&self, filter: &mut AnyFilter) -> Result<(), Failure> {
         let mut reader = self.input.read("adding");
         while let Some(batch) = reader.next_batch()? {
             insert(filter, batch)?;
@@ -68,7 +68,7 @@ impl Add {
 }
 
 /// Inserts some keys; an error says which.
-pub fn insert(filter: &mut Filter, batch: Batch<'_>) -> Result<(), Failure> {
+pub fn insert(filter: &mut AnyFilter, batch: Batch<'_>) -> Result<(), Failure> {
     let note = filter.note();
     let items = batch.items(note)?;
     let insert = filter.insert()?;
@@ -84,7 +84,7 @@ pub fn insert(filter: &mut Filter, batch: Batch<'_>) -> Result<(), Failure> {
 }
 
 /// Says so when there are far more keys than the filter was made for.
-pub fn warn_when_overfull(filter: &Filter) {
+pub fn warn_when_overfull(filter: &AnyFilter) {
     let stats = filter.stats();
     let Some(planned) = filter.config().count("items") else { return };
     let (Some(expected), Some(now)) = (filter.expected(planned).false_positive, stats.fpr) else { return };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bouquet::Filter;
+use bouquet::AnyFilter;
 use clap::Args;
 
 use crate::failure::{Failure, Found, Outcome};
@@ -25,14 +25,14 @@ pub struct Ask {
 
 impl Ask {
     /// Opens the filter.
-    pub fn open(&self) -> Result<Filter, Failure> {
+    pub fn open(&self) -> Result<AnyFilter, Failure> {
         refuse_stdin_twice(&self.filter, &self.input)?;
         self.opening.open(&self.filter)
     }
 
     /// Prints each key and, behind a TAB, what `answer` writes for it; the key alone when it answers `None`. `answer`
     /// also says whether it found the key.
-    pub fn run(&self, filter: &Filter, mut answer: impl FnMut(&[u8], &mut Vec<u8>) -> Option<bool>) -> Outcome {
+    pub fn run(&self, filter: &AnyFilter, mut answer: impl FnMut(&[u8], &mut Vec<u8>) -> Option<bool>) -> Outcome {
         let note = filter.note();
         let end = [self.input.delimiter()];
         let mut out = Output::stdout();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bouquet::capability::Dataset;
 use bouquet::hash::Hashing;
 use bouquet::kind::{Config, Kind, Verb};
-use bouquet::{Filter, registry};
+use bouquet::{AnyFilter, registry};
 use clap::Args;
 
 use super::add::{insert, warn_when_overfull};
@@ -114,8 +114,8 @@ impl Build {
         Ok(if self.strong { Hashing::keyed_high(secret) } else { Hashing::keyed(secret) })
     }
 
-    fn stream(&self, config: &Config) -> Result<Filter, Failure> {
-        let mut filter = Filter::new(config)?;
+    fn stream(&self, config: &Config) -> Result<AnyFilter, Failure> {
+        let mut filter = AnyFilter::new(config)?;
         filter.insert()?;
         let mut reader = self.input.read("building");
         while let Some(batch) = reader.next_batch()? {
@@ -124,7 +124,7 @@ impl Build {
         Ok(filter)
     }
 
-    fn build_once(&self, kind: &Kind, config: &Config, held: &Held) -> Result<Filter, Failure> {
+    fn build_once(&self, kind: &Kind, config: &Config, held: &Held) -> Result<AnyFilter, Failure> {
         let note = kind.note(config);
         let mut items = Vec::new();
         for batch in held.batches() {
@@ -135,12 +135,12 @@ impl Build {
             files => self.input.of(files).read_all("reading")?,
         };
         let absent: Vec<_> = absent.batches().flat_map(|batch| batch.keys(note)).collect();
-        Ok(Filter::build(config, &Dataset { items: &items, absent: &absent })?)
+        Ok(AnyFilter::build(config, &Dataset { items: &items, absent: &absent })?)
     }
 }
 
-fn fill(config: &Config, held: &Held) -> Result<Filter, Failure> {
-    let mut filter = Filter::new(config)?;
+fn fill(config: &Config, held: &Held) -> Result<AnyFilter, Failure> {
+    let mut filter = AnyFilter::new(config)?;
     for batch in held.batches() {
         insert(&mut filter, batch)?;
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use bouquet::Filter;
+use bouquet::AnyFilter;
 use clap::Args;
 
 use crate::failure::{Failure, Found, Outcome};
@@ -26,7 +26,7 @@ pub struct Combine {
 
 impl Combine {
     /// Combines the first filter with each of the others in turn.
-    pub fn run(self, combine: impl Fn(&mut Filter, &Filter) -> bouquet::Result<()>) -> Outcome {
+    pub fn run(self, combine: impl Fn(&mut AnyFilter, &AnyFilter) -> bouquet::Result<()>) -> Outcome {
         let Some((first, others)) = self.filters.split_first() else { return Ok(Found::Nothing) };
         let mut result = self.opening.open(first)?;
         for other in others {

@@ -1,6 +1,6 @@
 //! `bouquet intersect`: the intersection of filters.
 
-use bouquet::Filter;
+use bouquet::AnyFilter;
 use clap::Args;
 
 use super::combine::Combine;
@@ -16,6 +16,6 @@ pub struct Intersect {
 impl Intersect {
     /// Runs the command.
     pub fn run(self) -> Outcome {
-        self.combine.run(Filter::intersect)
+        self.combine.run(AnyFilter::intersect)
     }
 }

@@ -1,6 +1,6 @@
 //! `bouquet merge`: the union of filters.
 
-use bouquet::Filter;
+use bouquet::AnyFilter;
 use clap::Args;
 
 use super::combine::Combine;
@@ -16,6 +16,6 @@ pub struct Merge {
 impl Merge {
     /// Runs the command.
     pub fn run(self) -> Outcome {
-        self.combine.run(Filter::merge)
+        self.combine.run(AnyFilter::merge)
     }
 }

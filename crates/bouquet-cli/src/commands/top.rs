@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
-use bouquet::Filter;
+use bouquet::AnyFilter;
 use bouquet::kind::Verb;
 use clap::Args;
 
@@ -110,7 +110,7 @@ impl Top {
     }
 
     /// Counts the candidates.
-    fn count(&self, filter: &Filter, leaders: &mut Leaders) -> Result<(), Failure> {
+    fn count(&self, filter: &AnyFilter, leaders: &mut Leaders) -> Result<(), Failure> {
         let counts = filter.count()?;
         let note = filter.note();
         let mut reader = self.input.read("counting");
@@ -125,7 +125,7 @@ impl Top {
 }
 
 /// Takes what the filter lists; tells how many cells it could not decode, if any.
-fn list(filter: &Filter, leaders: &mut Leaders) -> Result<Option<u64>, Failure> {
+fn list(filter: &AnyFilter, leaders: &mut Leaders) -> Result<Option<u64>, Failure> {
     let listing = filter.list()?.list();
     // A key may be listed with several values.
     let mut counts: HashMap<&[u8], i64> = HashMap::new();

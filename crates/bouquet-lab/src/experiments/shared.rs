@@ -1,10 +1,10 @@
 //! What several experiments do: fill filters and ask them.
 
 use bouquet::Bloom;
-use bouquet::core::standard::KIND;
-use bouquet::core::{BitFilter, Layout};
 use bouquet::hash::{Family, Hashing, SplitMix};
 use bouquet::kind::{Config, Setting};
+use bouquet::membership::standard::KIND;
+use bouquet::membership::{BitFilter, Layout};
 
 use crate::simulate::keys;
 use crate::{Lab, Mean, Result};

@@ -1,7 +1,7 @@
 use bouquet::Bloom;
-use bouquet::core::standard::KIND;
 use bouquet::hash::Hashing;
 use bouquet::kind::Config;
+use bouquet::membership::standard::KIND;
 use bouquet::theory::standard::expected_rate;
 
 use super::papers::LUO;

@@ -32,7 +32,7 @@
 //!
 //! # Choose another
 //!
-//! when the filter stays where it is made: [`standard`](crate::core::standard), in a hundredth of the memory.
+//! when the filter stays where it is made: [`standard`](crate::membership::standard), in a hundredth of the memory.
 
 use crate::capability::{Compress, Contains, Insert, Item, NoteType};
 use crate::codec::{Decoder, Encoder};

@@ -183,10 +183,10 @@ mod tests {
     use super::*;
     use crate::capability::Item;
     use crate::hash::SplitMix;
-    use crate::{Bloom, Filter, Scalable};
+    use crate::{AnyFilter, Bloom, Scalable};
 
-    fn filled(keys: std::ops::Range<u64>) -> Filter {
-        let mut filter = Filter::from_structure(Bloom::with_rate(100_000, 0.01).unwrap()).unwrap();
+    fn filled(keys: std::ops::Range<u64>) -> AnyFilter {
+        let mut filter = AnyFilter::from_structure(Bloom::with_rate(100_000, 0.01).unwrap()).unwrap();
         let keys: Vec<_> = keys.map(u64::to_le_bytes).collect();
         let items: Vec<_> = keys.iter().map(|key| Item::from(key.as_slice())).collect();
         filter.insert().unwrap().insert_batch(&items).unwrap();
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn edited_patches_with_right_checksums_are_refused_without_much_memory() {
-        let mut old = Filter::from_structure(Scalable::with_rate(100, 0.01).unwrap()).unwrap();
+        let mut old = AnyFilter::from_structure(Scalable::with_rate(100, 0.01).unwrap()).unwrap();
         old.insert().unwrap().insert(Item::from(b"rose".as_slice())).unwrap();
         let mut new = old.clone();
         new.grow().unwrap().grow().unwrap();
@@ -247,8 +247,8 @@ mod tests {
 
     #[test]
     fn zeros_without_end_are_refused_before_they_are_allocated() {
-        let old = Filter::from_structure(Bloom::with_size(64, 1).unwrap()).unwrap();
-        let new = Filter::from_structure(Bloom::with_size(1 << 30, 1).unwrap()).unwrap();
+        let old = AnyFilter::from_structure(Bloom::with_size(64, 1).unwrap()).unwrap();
+        let new = AnyFilter::from_structure(Bloom::with_size(1 << 30, 1).unwrap()).unwrap();
         let patch = old.delta(&new).unwrap();
         assert!(patch.len() < 400, "{}", patch.len());
         let options = crate::OpenOptions { max_coded_bits: Some(1 << 29), ..Default::default() };
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn newer_patches_are_refused_by_their_version() {
-        let filter = Filter::from_structure(Bloom::with_size(64, 1).unwrap()).unwrap();
+        let filter = AnyFilter::from_structure(Bloom::with_size(64, 1).unwrap()).unwrap();
         let mut patch = filter.delta(&filter).unwrap();
         patch[8] = 1;
         assert!(matches!(filter.patched(&patch), Err(Error::Version { found: 1, supported: 0 })));
@@ -269,13 +269,13 @@ mod tests {
         use crate::kind::{Config, Structure};
         let config = Config::new(&Bloom::FACTS).set("items", "100").unwrap();
         let secret = Secret::new(&[7; 32]).unwrap();
-        let old = Filter::new(&config.hashed(Hashing::keyed(secret))).unwrap();
+        let old = AnyFilter::new(&config.hashed(Hashing::keyed(secret))).unwrap();
         let mut new = old.clone();
         new.insert().unwrap().insert(Item::from(b"rose".as_slice())).unwrap();
         let patch = old.delta(&new).unwrap();
         assert!(old.patched(&patch).unwrap().contains().unwrap().contains(b"rose"));
         let options = crate::OpenOptions { allow_locked: true, ..Default::default() };
-        let locked = Filter::from_bytes_with(&old.to_bytes(), &options).unwrap();
+        let locked = AnyFilter::from_bytes_with(&old.to_bytes(), &options).unwrap();
         let patched = locked.patched(&patch).unwrap();
         assert_eq!(patched.to_bytes(), new.to_bytes());
         assert!(matches!(patched.contains().err(), Some(Error::Secret { .. })));

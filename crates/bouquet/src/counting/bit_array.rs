@@ -6,12 +6,12 @@
 //! [`variable_length`](super::variable_length) looks at how many of them are ones.
 
 use crate::capability::Item;
-use crate::core::CACHED_BITS;
 use crate::counting::engine::{Arrangement, Places};
 use crate::error::{Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Config, Setting};
+use crate::membership::CACHED_BITS;
 use crate::simd::{flat, prefetch};
 use crate::store::BitStore;
 

@@ -41,14 +41,13 @@
 //!
 //! # Choose another
 //!
-//! when keys are never removed: [`crate::core::standard`], a quarter of the memory.
+//! when keys are never removed: [`crate::membership::standard`], a quarter of the memory.
 
 use crate::capability::{
     Cardinality, Compress, Contains, Count, Estimate, Insert, Item, Merge, Multiplicity, NoteType, Overlap, Remove,
 };
 use crate::codec::{Decoder, Encoder};
 use crate::coder::{self, counters_entropy};
-use crate::core::standard::{self, Bloom};
 use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Placement, Places};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
@@ -56,6 +55,7 @@ use crate::key::{BATCH, Key, digest_batch, insert_each, insert_items};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
+use crate::membership::standard::{self, Bloom};
 use crate::store::{BitStore, Counters};
 
 /// The registry's row.

@@ -41,7 +41,7 @@
 //! # Choose another
 //!
 //! for merging, counts without bound or growth: [`super::quotient`]; for insertions in fixed time: [`super::d_left`]; at
-//! rates above 3 % or when keys are never removed: [`crate::core::standard`].
+//! rates above 3 % or when keys are never removed: [`crate::membership::standard`].
 
 use crate::capability::{Contains, Count, Insert, Item, Multiplicity, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};

@@ -14,7 +14,7 @@
 //!
 //! # The formula
 //!
-//! As for [`standard`](crate::core::standard) on m' bits for membership. A key can be removed with probability 1 -
+//! As for [`standard`](crate::membership::standard) on m' bits for membership. A key can be removed with probability 1 -
 //! (1-q)^k, q = (1-1/m')^(k(n-1)) (1-pc)^(s-1), where s = m'/r and pc is the chance of a collision in a bit: see
 //! [`theory::deletable`]. A wanted share gives the fewest flags.
 //!
@@ -29,7 +29,7 @@
 //!
 //! # Choose another
 //!
-//! when every key must be removable: [`counting`](super::counting), or [`standard`](crate::core::standard) when none.
+//! when every key must be removable: [`counting`](super::counting), or [`standard`](crate::membership::standard) when none.
 
 use crate::capability::{Contains, Insert, Item, Merge, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};

@@ -10,11 +10,11 @@
 //! | read rule | [`CounterArray::all_nonzero`], [`least`](CounterArray::least) | what the counters say about the key |
 
 use crate::capability::Estimate;
-use crate::core::CACHED_BITS;
-use crate::core::standard::{Bloom, Flat};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, Probes, Scheme, probes};
 use crate::key::{BATCH, Batched, Key, NEAR_BITS, answer_each, digest_batch};
+use crate::membership::CACHED_BITS;
+use crate::membership::standard::{Bloom, Flat};
 use crate::simd::{flat, prefetch};
 use crate::store::{BitStore, Counters};
 use crate::theory;

@@ -286,7 +286,7 @@ mod tests {
     use crate::counting::counting::{self, CountingBloom};
     use crate::hash::SplitMix;
     use crate::kind::Structure;
-    use crate::{Filter, OpenOptions};
+    use crate::{AnyFilter, OpenOptions};
 
     fn empty(settings: &[(&str, &str)]) -> LfsrCounting {
         let config = Config::new(KIND.facts());
@@ -338,10 +338,10 @@ mod tests {
         let path = std::env::temp_dir().join(format!("bouquet-l-cbf-{}.bq", std::process::id()));
         let mut filter = LfsrCounting::with_rate(1_000, 0.01).unwrap();
         (0..2).for_each(|_| assert!(filter.insert("rose").is_ok()));
-        Filter::from_structure(filter).unwrap().save(&path).unwrap();
-        let open = || Filter::open_mapped(&path, &OpenOptions::default()).unwrap();
+        AnyFilter::from_structure(filter).unwrap().save(&path).unwrap();
+        let open = || AnyFilter::open_mapped(&path, &OpenOptions::default()).unwrap();
         // A mapped store is copied to memory by the first write to it, so its place tells whether it was touched.
-        let flags_untouched = |filter: &Filter| filter.downcast_ref::<LfsrCounting>().unwrap().flags().is_mapped();
+        let flags_untouched = |filter: &AnyFilter| filter.downcast_ref::<LfsrCounting>().unwrap().flags().is_mapped();
         let rose = || b"rose".as_slice().into();
         let mut filter = open();
         for _ in 0..3 {

@@ -34,16 +34,16 @@
 //! # Verbs and settings
 //!
 //! `contains`, `insert` and `count` are there with all settings, `remove` with `cells=counters` and `classify` with
-//! `form=association`; without, a [`Filter`](crate::Filter) and the command line refuse them and tell the setting. Only
+//! `form=association`; without, a [`AnyFilter`](crate::AnyFilter) and the command line refuse them and tell the setting. Only
 //! multiplicity counts: the other forms answer `count` with none, or one or more. With association every item that is
 //! inserted or removed carries the number of its set, 0 or 1 (on the command line behind the key's TAB). A key is in a set
 //! or not: inserted into it twice, it is removed once.
 //!
 //! ```
 //! use bouquet::capability::{Item, Note};
-//! use bouquet::{Filter, kind::Config, registry};
+//! use bouquet::{AnyFilter, kind::Config, registry};
 //! let config = Config::new(registry::find("shifting")?.facts()).set("items", "1000")?.set("form", "association")?;
-//! let mut filter = Filter::new(&config.clone().set("cells", "counters")?)?;
+//! let mut filter = AnyFilter::new(&config.clone().set("cells", "counters")?)?;
 //! for set in [0, 1] {
 //!     filter.insert()?.insert(Item::new(b"rose", Note::Group(set)))?;
 //! }
@@ -51,7 +51,7 @@
 //! filter.remove()?.remove(Item::new(b"rose", Note::Group(0)))?;
 //! assert_eq!(filter.classify()?.classify(b"rose"), [1]);
 //!
-//! let error = Filter::new(&config)?.remove().err().map(|error| error.to_string()).unwrap_or_default();
+//! let error = AnyFilter::new(&config)?.remove().err().map(|error| error.to_string()).unwrap_or_default();
 //! assert!(error.contains("shifting with cells=counters"), "{error}");
 //! # Ok::<(), bouquet::Error>(())
 //! ```

@@ -29,7 +29,7 @@
 //!
 //! # Choose another
 //!
-//! for exact membership: [`standard`](crate::core::standard); for counts of keys that come rarely:
+//! for exact membership: [`standard`](crate::membership::standard); for counts of keys that come rarely:
 //! [`counting`](super::counting).
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -27,7 +27,7 @@
 //! # Choose another
 //!
 //! when no key may be forgotten: [`scalable`](crate::dynamic::scalable); when the number of keys is known:
-//! [`standard`](crate::core::standard).
+//! [`standard`](crate::membership::standard).
 
 use crate::capability::{Advance, Contains, Insert, Item, NoteType};
 use crate::codec::{Decoder, Encoder};

@@ -34,17 +34,17 @@
 //!
 //! # Choose another
 //!
-//! when the number of keys is known: [`standard`](crate::core::standard) or [`counting`](crate::counting::counting), which
+//! when the number of keys is known: [`standard`](crate::membership::standard) or [`counting`](crate::counting::counting), which
 //! are never worse; when keys are only inserted and the rate must stay below a bound for ever:
 //! [`scalable`](super::scalable).
 
-use crate::core::CACHED_BITS;
 use crate::dynamic::cells::{Cells, positions};
 use crate::dynamic::chain::{Chain, Found, Pick};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Config, Kind, Setting};
+use crate::membership::CACHED_BITS;
 use crate::theory::dynamic::{Shape, chain_limit};
 
 mod builder;

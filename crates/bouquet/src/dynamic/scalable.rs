@@ -31,7 +31,7 @@
 //!
 //! # Choose another
 //!
-//! when the number of keys is known: [`standard`](crate::core::standard); when old keys may be forgotten:
+//! when the number of keys is known: [`standard`](crate::membership::standard); when old keys may be forgotten:
 //! [`stable`](crate::decay::stable).
 
 use std::sync::OnceLock;

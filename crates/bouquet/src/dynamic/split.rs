@@ -28,12 +28,11 @@
 //!
 //! # Choose another
 //!
-//! always, but to compare: [`standard`](crate::core::standard) has the same rate in fewer bits, and
+//! always, but to compare: [`standard`](crate::membership::standard) has the same rate in fewer bits, and
 //! [`dynamic`](super::dynamic) takes them as the set grows.
 
 use crate::capability::{Compress, Contains, Insert, Item, Merge, NoteType};
 use crate::codec::{Decoder, Encoder};
-use crate::core::CACHED_BITS;
 use crate::dynamic::cells::{Arrangement, Cells, positions};
 use crate::dynamic::chain::{Chain, Pick};
 use crate::error::{Error, Result, same};
@@ -42,6 +41,7 @@ use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
 };
+use crate::membership::CACHED_BITS;
 use crate::store::{BitMatrix, Orientation};
 use crate::theory::dynamic::Shape;
 use crate::theory::{split, standard};

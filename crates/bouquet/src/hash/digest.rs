@@ -509,12 +509,12 @@ impl Hashing {
     /// SipHash-2-4 (BLAKE3 for long keys) under a secret.
     ///
     /// ```
-    /// use bouquet::{Filter, OpenOptions, hash::{Hashing, Secret}, kind::Config, registry};
+    /// use bouquet::{AnyFilter, OpenOptions, hash::{Hashing, Secret}, kind::Config, registry};
     /// let secret = Secret::new(&[7; 16])?;
     /// let config = Config::new(registry::find("standard")?.facts()).set("items", "10")?;
-    /// let frame = Filter::new(&config.hashed(Hashing::keyed(secret.clone())))?.to_bytes();
-    /// assert!(Filter::from_bytes(&frame).is_err(), "it needs the secret");
-    /// Filter::from_bytes_with(&frame, &OpenOptions { secret: Some(secret), ..Default::default() })?;
+    /// let frame = AnyFilter::new(&config.hashed(Hashing::keyed(secret.clone())))?.to_bytes();
+    /// assert!(AnyFilter::from_bytes(&frame).is_err(), "it needs the secret");
+    /// AnyFilter::from_bytes_with(&frame, &OpenOptions { secret: Some(secret), ..Default::default() })?;
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -611,12 +611,12 @@ impl Hashing {
     /// Whether digests can be computed: not so for a keyed frame that was opened without its secret.
     ///
     /// ```
-    /// use bouquet::{Filter, OpenOptions, hash::{Hashing, Secret}, kind::Config, registry};
+    /// use bouquet::{AnyFilter, OpenOptions, hash::{Hashing, Secret}, kind::Config, registry};
     /// let config = Config::new(registry::find("standard")?.facts()).set("items", "10")?;
-    /// let filter = Filter::new(&config.hashed(Hashing::keyed(Secret::random()?)))?;
+    /// let filter = AnyFilter::new(&config.hashed(Hashing::keyed(Secret::random()?)))?;
     /// let locked = OpenOptions { allow_locked: true, ..Default::default() };
     /// assert!(filter.hashing().is_usable());
-    /// assert!(!Filter::from_bytes_with(&filter.to_bytes(), &locked)?.hashing().is_usable());
+    /// assert!(!AnyFilter::from_bytes_with(&filter.to_bytes(), &locked)?.hashing().is_usable());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]

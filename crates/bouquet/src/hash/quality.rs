@@ -3,7 +3,7 @@
 use super::digest::{fold, folded};
 use super::probes::{ModularProbes, Probes};
 use super::*;
-use crate::core::Layout;
+use crate::membership::Layout;
 use crate::store::BitStore;
 use crate::{Bloom, UltraFastBloom};
 

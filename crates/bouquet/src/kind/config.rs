@@ -224,10 +224,10 @@ impl Config {
     /// The same settings with another hashing.
     ///
     /// ```
-    /// use bouquet::{Filter, hash::Hashing, kind::Config, registry};
+    /// use bouquet::{AnyFilter, hash::Hashing, kind::Config, registry};
     /// let config = Config::new(registry::find("standard")?.facts()).set("items", "10")?;
     /// let other = config.clone().hashed(Hashing::seeded(7));
-    /// assert!(Filter::new(&config)?.merge(&Filter::new(&other)?).is_err(), "other positions");
+    /// assert!(AnyFilter::new(&config)?.merge(&AnyFilter::new(&other)?).is_err(), "other positions");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]

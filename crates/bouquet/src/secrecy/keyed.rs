@@ -47,7 +47,7 @@
 //! if the filter's users must not have the secret either: none of the present kinds; if there can be no secret at all, size
 //! the filter for the worst: [`for_worst_case`](crate::theory::adversary::for_worst_case).
 
-use crate::Filter;
+use crate::AnyFilter;
 use crate::capability::{Dataset, Item};
 use crate::error::Result;
 use crate::hash::{HashId, Hashing, Secret};
@@ -87,9 +87,9 @@ pub const MODE: Mode = Mode {
 ///
 /// ```
 /// use bouquet::hash::{Hashing, Secret};
-/// use bouquet::{Filter, capability::Item, kind::Config, registry, secrecy::keyed};
+/// use bouquet::{AnyFilter, capability::Item, kind::Config, registry, secrecy::keyed};
 /// let config = Config::new(registry::find("standard")?.facts()).set("items", "100")?;
-/// let mut old = Filter::new(&config.hashed(Hashing::keyed(Secret::random()?)))?;
+/// let mut old = AnyFilter::new(&config.hashed(Hashing::keyed(Secret::random()?)))?;
 /// old.insert()?.insert(b"rose".as_slice().into())?;
 ///
 /// let new = keyed::rebuild(&old, [Item::from(b"rose".as_slice())], Secret::random()?)?;
@@ -97,7 +97,7 @@ pub const MODE: Mode = Mode {
 /// assert!(old.merge(&new).is_err(), "the secrets differ");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub fn rebuild<'a>(filter: &Filter, items: impl IntoIterator<Item = Item<'a>>, secret: Secret) -> Result<Filter> {
+pub fn rebuild<'a>(filter: &AnyFilter, items: impl IntoIterator<Item = Item<'a>>, secret: Secret) -> Result<AnyFilter> {
     let hashing = match filter.hashing().id() {
         HashId::Blake3 => Hashing::keyed_high(secret),
         _ => Hashing::keyed(secret),
@@ -106,9 +106,9 @@ pub fn rebuild<'a>(filter: &Filter, items: impl IntoIterator<Item = Item<'a>>, s
     let mut items = items.into_iter();
     if filter.kind().can(Verb::BuildFrom) {
         let items: Vec<_> = items.collect();
-        return Filter::build(&config, &Dataset { items: &items, absent: &[] });
+        return AnyFilter::build(&config, &Dataset { items: &items, absent: &[] });
     }
-    let mut rebuilt = Filter::new(&config)?;
+    let mut rebuilt = AnyFilter::new(&config)?;
     let insert = rebuilt.insert()?;
     loop {
         let batch: Vec<_> = items.by_ref().take(BATCH).collect();
@@ -264,15 +264,15 @@ mod tests {
             filter.to_bytes()
         };
         let keyed = frame(Hashing::keyed(secret(1)));
-        assert!(Filter::from_bytes_with(&keyed, &options(secret(1))).is_ok());
+        assert!(AnyFilter::from_bytes_with(&keyed, &options(secret(1))).is_ok());
         let forged = all_ones(keyed);
-        assert!(matches!(Filter::from_bytes_with(&forged, &options(secret(1))), Err(Error::Overfull { .. })));
+        assert!(matches!(AnyFilter::from_bytes_with(&forged, &options(secret(1))), Err(Error::Overfull { .. })));
 
         // Public frames are as open as their hash functions, unless a limit is asked for.
         let forged = all_ones(frame(Hashing::default()));
-        assert!(Filter::from_bytes(&forged).unwrap().contains().unwrap().contains(b"anything"));
+        assert!(AnyFilter::from_bytes(&forged).unwrap().contains().unwrap().contains(b"anything"));
         let limit = OpenOptions { max_fill: Some(0.6), ..OpenOptions::default() };
-        assert!(matches!(Filter::from_bytes_with(&forged, &limit), Err(Error::Overfull { .. })));
+        assert!(matches!(AnyFilter::from_bytes_with(&forged, &limit), Err(Error::Overfull { .. })));
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn secrets_are_neither_printed_nor_written() {
-        let filter = Filter::from_structure(bloom(Hashing::keyed(secret(1)), 0..10)).unwrap();
+        let filter = AnyFilter::from_structure(bloom(Hashing::keyed(secret(1)), 0..10)).unwrap();
         let (frame, printed) = (filter.to_bytes(), format!("{filter:?} {:?} {:?}", filter.config(), secret(1)));
         assert!(!frame.windows(8).any(|window| window == [0x5A; 8]));
         assert!(!printed.contains("90, 90") && !printed.to_lowercase().contains("5a5a"), "{printed}");
@@ -327,15 +327,15 @@ mod tests {
             let items = items(kind, &keys);
             let data = Dataset { items: &items, absent: &[] };
             for make in [Hashing::keyed, Hashing::keyed_high] {
-                let build = |number| Filter::build(&config(kind).hashed(make(secret(number))), &data).unwrap();
+                let build = |number| AnyFilter::build(&config(kind).hashed(make(secret(number))), &data).unwrap();
                 let filter = build(1);
                 let frame = filter.to_bytes();
 
                 for refused in [OpenOptions::default(), options(secret(2))] {
-                    let answer = Filter::from_bytes_with(&frame, &refused);
+                    let answer = AnyFilter::from_bytes_with(&frame, &refused);
                     assert!(matches!(answer, Err(Error::Secret { .. })), "{id}");
                 }
-                let again = Filter::from_bytes_with(&frame, &options(secret(1))).unwrap();
+                let again = AnyFilter::from_bytes_with(&frame, &options(secret(1))).unwrap();
                 assert_eq!(again.to_bytes(), frame, "{id}");
                 if kind.can(Verb::Contains) {
                     let (before, after) = (filter.contains().unwrap(), again.contains().unwrap());
@@ -346,7 +346,7 @@ mod tests {
                 }
 
                 let locked = OpenOptions { allow_locked: true, ..OpenOptions::default() };
-                let locked = Filter::from_bytes_with(&frame, &locked).unwrap();
+                let locked = AnyFilter::from_bytes_with(&frame, &locked).unwrap();
                 // A rate may need the hash function to be known; what is told is the same.
                 let told = Stats { fpr: locked.stats().fpr.or(filter.stats().fpr), ..locked.stats() };
                 assert_eq!(told, filter.stats(), "{id}");
@@ -370,10 +370,10 @@ mod tests {
             let id = kind.facts().id;
             let items = items(kind, &keys[..300]);
             let data = Dataset { items: &items, absent: &[] };
-            let build = |hashing| Filter::build(&config(kind).hashed(hashing), &data).unwrap();
+            let build = |hashing| AnyFilter::build(&config(kind).hashed(hashing), &data).unwrap();
             let old = build(Hashing::keyed_high(secret(1)));
             let locked = OpenOptions { allow_locked: true, ..OpenOptions::default() };
-            let locked = Filter::from_bytes_with(&old.to_bytes(), &locked).unwrap();
+            let locked = AnyFilter::from_bytes_with(&old.to_bytes(), &locked).unwrap();
             for filter in [&old, &locked] {
                 let new = rebuild(filter, items.iter().copied(), secret(2)).unwrap();
                 assert_eq!(new.hashing(), &Hashing::keyed_high(secret(2)), "{id}");
@@ -387,9 +387,9 @@ mod tests {
             assert_eq!(public.hashing(), &Hashing::keyed(secret(2)), "{id}");
         }
         // More keys than are held at once.
-        let empty = Filter::from_structure(bloom(Hashing::default(), [])).unwrap();
+        let empty = AnyFilter::from_structure(bloom(Hashing::default(), [])).unwrap();
         let many = rebuild(&empty, keys.iter().map(|key| Item::from(key.as_slice())), secret(3)).unwrap();
-        let expected = Filter::from_structure(bloom(Hashing::keyed(secret(3)), 0..3_000)).unwrap();
+        let expected = AnyFilter::from_structure(bloom(Hashing::keyed(secret(3)), 0..3_000)).unwrap();
         assert_eq!(many.to_bytes(), expected.to_bytes());
     }
 

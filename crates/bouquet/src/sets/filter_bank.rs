@@ -45,7 +45,7 @@
 //!
 //! # Choose another
 //!
-//! for one set: [`standard`](crate::core::standard); when the sets are values of the keys:
+//! for one set: [`standard`](crate::membership::standard); when the sets are values of the keys:
 //! [`bloomier`](crate::values), which gives a member its own value and no other.
 
 use super::codes;

@@ -1,18 +1,18 @@
 //! Bit filters that threads share.
 
-use crate::core::blocked::Blocked;
-use crate::core::standard::Flat;
-use crate::core::ultra_fast::Split;
-use crate::core::{BitFilter, Blocks, CACHED_WORDS, Layout, digests};
 use crate::error::Result;
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key};
 use crate::kind::{Config, Structure};
+use crate::membership::blocked::Blocked;
+use crate::membership::standard::Flat;
+use crate::membership::ultra_fast::Split;
+use crate::membership::{BitFilter, Blocks, CACHED_WORDS, Layout, digests};
 use crate::shared::tally::Tally;
 use crate::store::atomic::{AtomicWord, AtomicWords, set_bits};
 use crate::store::{BitStore, Words};
 
-/// A [standard](crate::core::standard) Bloom filter that threads share.
+/// A [standard](crate::membership::standard) Bloom filter that threads share.
 ///
 /// ```
 /// use bouquet::SharedBloom;
@@ -27,11 +27,11 @@ use crate::store::{BitStore, Words};
 /// ```
 pub type SharedBloom = SharedBitFilter<Flat>;
 
-/// A [blocked](crate::core::blocked) Bloom filter that threads share. With blocks of 64 bits an insertion changes one
+/// A [blocked](crate::membership::blocked) Bloom filter that threads share. With blocks of 64 bits an insertion changes one
 /// word, and exactly one of several threads that insert a new key is told so.
 ///
 /// ```
-/// use bouquet::{SharedBlockedBloom, core::blocked::KIND, kind::Config};
+/// use bouquet::{SharedBlockedBloom, membership::blocked::KIND, kind::Config};
 /// let config = Config::new(KIND.facts()).set("items", "1000")?.set("block", "64")?;
 /// let filter = SharedBlockedBloom::from_config(&config)?;
 /// let told: u32 = std::thread::scope(|scope| {
@@ -43,7 +43,7 @@ pub type SharedBloom = SharedBitFilter<Flat>;
 /// ```
 pub type SharedBlockedBloom = SharedBitFilter<Blocks<Blocked>>;
 
-/// An [ultra-fast](crate::core::ultra_fast) Bloom filter that threads share.
+/// An [ultra-fast](crate::membership::ultra_fast) Bloom filter that threads share.
 ///
 /// ```
 /// use bouquet::SharedUltraFastBloom;
@@ -158,7 +158,7 @@ impl<L: Layout> SharedBitFilter<L> {
     /// An empty filter of the settings in `config`, which must be for the kind of the layout.
     ///
     /// ```
-    /// use bouquet::{SharedBloom, counting, core::standard, kind::Config};
+    /// use bouquet::{SharedBloom, counting, membership::standard, kind::Config};
     /// let config = Config::new(standard::KIND.facts()).set("bits", "4096")?.set("hashes", "5")?;
     /// assert_eq!(SharedBloom::from_config(&config)?.snapshot().bits().len(), 4096);
     /// let config = Config::new(counting::counting::KIND.facts()).set("items", "1000")?;

@@ -2,12 +2,12 @@
 //!
 //! | type | is | insertion changes |
 //! |---|---|---|
-//! | [`SharedBloom`] | [`standard`](crate::core::standard) | up to k words, anywhere |
-//! | [`SharedUltraFastBloom`] | [`ultra-fast`](crate::core::ultra_fast) | up to 4 words, in half a cache line |
-//! | [`SharedBlockedBloom`] | [`blocked`](crate::core::blocked) | up to k words of one cache line; one with blocks of 64 bits |
+//! | [`SharedBloom`] | [`standard`](crate::membership::standard) | up to k words, anywhere |
+//! | [`SharedUltraFastBloom`] | [`ultra-fast`](crate::membership::ultra_fast) | up to 4 words, in half a cache line |
+//! | [`SharedBlockedBloom`] | [`blocked`](crate::membership::blocked) | up to k words of one cache line; one with blocks of 64 bits |
 //! | [`SharedCounting`] | [`counting`](crate::counting::counting) | k words, anywhere |
 //!
-//! Every layout of the [core](crate::core) family has a shared form, [`SharedBitFilter`]. Each is made from the ordinary
+//! Every layout of the [membership](crate::membership) family has a shared form, [`SharedBitFilter`]. Each is made from the ordinary
 //! filter and becomes one again without copying, so that files, merging and the rest are those of the ordinary filter.
 //!
 //! # Cost

@@ -452,7 +452,7 @@ mod tests {
     use std::arch::x86_64::*;
 
     use super::super::Avx2;
-    use crate::core::partitioned::Partitioned;
+    use crate::membership::partitioned::Partitioned;
     use crate::{BlockedBloom, Bloom, SharedBloom, SharedUltraFastBloom, UltraFastBloom};
 
     /// As many sums as there are registers, so that some are in one while a filter answers, whichever the compiler takes.

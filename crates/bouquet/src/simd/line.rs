@@ -1,6 +1,6 @@
 //! Up to 14 bits in one cache line, at places that are fields of nine bits of one word, or seven of each of two: the layout of
 //! `blocked`, with vector instructions. What the code must equal is written for one place after the other in
-//! [`block_layout`](crate::core::Blocks).
+//! [`block_layout`](crate::membership::Blocks).
 //!
 //! To test, with AVX2 the eight lanes of a register have one place each. Two permutations bring the 32 bits of every place from the two
 //! halves of the line to its lane, and one comparison tells whether all bits are there. With AVX-512 a line is one register, and a

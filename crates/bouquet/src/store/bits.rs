@@ -129,12 +129,12 @@ impl BitStore {
     /// Whether the bits are read in place from a mapped file.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter, OpenOptions};
+    /// use bouquet::{Bloom, AnyFilter, OpenOptions};
     /// let path = std::env::temp_dir().join(format!("bouquet-mapped-bits-{}.bq", std::process::id()));
-    /// Filter::from_structure(Bloom::with_rate(100, 0.01)?)?.save(&path)?;
+    /// AnyFilter::from_structure(Bloom::with_rate(100, 0.01)?)?.save(&path)?;
     /// for (filter, mapped) in [
-    ///     (Filter::open(&path, &OpenOptions::default())?, false),
-    ///     (Filter::open_mapped(&path, &OpenOptions::default())?, true),
+    ///     (AnyFilter::open(&path, &OpenOptions::default())?, false),
+    ///     (AnyFilter::open_mapped(&path, &OpenOptions::default())?, true),
     /// ] {
     ///     assert_eq!(filter.downcast_ref::<Bloom>().map(|bloom| bloom.bits().is_mapped()), Some(mapped));
     /// }

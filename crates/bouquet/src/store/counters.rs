@@ -160,10 +160,10 @@ impl Counters {
     /// Whether the counters are in a mapped file.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, Filter, OpenOptions};
+    /// use bouquet::{CountingBloom, AnyFilter, OpenOptions};
     /// let path = std::env::temp_dir().join(format!("bouquet-mapped-counters-{}.bq", std::process::id()));
-    /// Filter::from_structure(CountingBloom::with_rate(100, 0.01)?)?.save(&path)?;
-    /// let filter = Filter::open_mapped(&path, &OpenOptions::default())?;
+    /// AnyFilter::from_structure(CountingBloom::with_rate(100, 0.01)?)?.save(&path)?;
+    /// let filter = AnyFilter::open_mapped(&path, &OpenOptions::default())?;
     /// assert!(filter.downcast_ref::<CountingBloom>().is_some_and(|filter| filter.counters().is_mapped()));
     /// # std::fs::remove_file(path).ok();
     /// # Ok::<(), bouquet::Error>(())

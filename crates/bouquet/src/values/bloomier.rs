@@ -35,7 +35,7 @@
 //!
 //! # Choose another
 //!
-//! when keys come and go: [`iblt`](super::iblt); when there are no values: [`standard`](crate::core::standard).
+//! when keys come and go: [`iblt`](super::iblt); when there are no values: [`standard`](crate::membership::standard).
 
 use crate::capability::{Answer, BuildFrom, Contains, Dataset, Get, NoteType, Value};
 use crate::codec::{Decoder, Encoder};

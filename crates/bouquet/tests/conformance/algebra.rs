@@ -3,7 +3,7 @@
 use bouquet::capability::Estimate;
 use bouquet::hash::{Hashing, Secret};
 use bouquet::kind::{ErrorClass, Verb};
-use bouquet::{Error, Filter};
+use bouquet::{AnyFilter, Error};
 
 use crate::subject::{Because, Keys, Subject, Verdict, alike, found, observe, probe, refused, unchanged};
 
@@ -26,13 +26,13 @@ laws! {
 const ITEMS: u64 = 2_000;
 
 /// The union of filters of one shape.
-fn union(left: &Filter, right: &Filter) -> Result<Filter, String> {
+fn union(left: &AnyFilter, right: &AnyFilter) -> Result<AnyFilter, String> {
     let mut union = left.clone();
     union.merge(right).because("merging")?;
     Ok(union)
 }
 
-fn third(subject: &Subject, number: u64) -> Result<Filter, String> {
+fn third(subject: &Subject, number: u64) -> Result<AnyFilter, String> {
     subject.filled(ITEMS, 0.01, number * ITEMS / 3..(number + 1) * ITEMS / 3)
 }
 
@@ -98,7 +98,7 @@ fn merged_counts_add_up(subject: &Subject) -> Verdict {
 }
 
 /// Filters that differ from one made by `config(ITEMS, 0.01)`, and how.
-fn strangers(subject: &Subject) -> Result<Vec<(&'static str, Filter)>, String> {
+fn strangers(subject: &Subject) -> Result<Vec<(&'static str, AnyFilter)>, String> {
     let keys = Keys::new(0..100);
     let config = subject.config(ITEMS, 0.01)?;
     let secret = Secret::new(&[7; 32]).because("a secret")?;
@@ -142,7 +142,7 @@ fn different_filters_have_no_overlap(subject: &Subject) -> Verdict {
 }
 
 /// The filters of two sets that share a third of their union, and of their intersection.
-fn crossing(subject: &Subject) -> Result<[Filter; 3], String> {
+fn crossing(subject: &Subject) -> Result<[AnyFilter; 3], String> {
     let a = subject.filled(ITEMS, 0.01, 0..ITEMS * 2 / 3)?;
     let b = subject.filled(ITEMS, 0.01, ITEMS / 3..ITEMS)?;
     let mut common = a.clone();

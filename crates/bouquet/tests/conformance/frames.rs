@@ -6,7 +6,7 @@ use bouquet::capability::Item;
 use bouquet::codec::{self, Header};
 use bouquet::hash::SplitMix;
 use bouquet::kind::{ErrorClass, Verb};
-use bouquet::{Error, Filter};
+use bouquet::{AnyFilter, Error};
 
 use crate::subject::{Because, Keys, Subject, Verdict, alike, probe, refused, unchanged};
 
@@ -31,7 +31,7 @@ const ITEMS: u64 = 2_000;
 const SMALL_FRAME: usize = 4_096;
 
 /// Filters of several loads, the empty one among them.
-fn loads(subject: &Subject) -> Result<Vec<(String, Filter)>, String> {
+fn loads(subject: &Subject) -> Result<Vec<(String, AnyFilter)>, String> {
     let mut filters = vec![("empty".into(), subject.empty(&subject.config(ITEMS, 0.01)?)?)];
     for load in [1, ITEMS / 2, ITEMS] {
         filters.push((format!("{load} of {ITEMS} items"), subject.filled(ITEMS, 0.01, 0..load)?));
@@ -178,14 +178,14 @@ fn mapped_filters_answer_alike_and_leave_the_file_alone(subject: &Subject) -> Ve
     let saved = file.read()?;
     unchanged("in the file", &saved, &filter)?;
 
-    let read = Filter::open(file.path(), &subject.options()).because("opening")?;
+    let read = AnyFilter::open(file.path(), &subject.options()).because("opening")?;
     unchanged("read from the file", &saved, &read)?;
-    let mut mapped = Filter::open_mapped(file.path(), &subject.options()).because("mapping")?;
+    let mut mapped = AnyFilter::open_mapped(file.path(), &subject.options()).because("mapping")?;
     alike("mapped and in memory", &filter, &mapped, &probe(ITEMS))?;
     unchanged("mapped", &saved, &mapped)?;
 
     // Writing copies; the file and other views of it stay as they are.
-    let beside = Filter::open_mapped(file.path(), &subject.options()).because("mapping again")?;
+    let beside = AnyFilter::open_mapped(file.path(), &subject.options()).because("mapping again")?;
     if subject.can(Verb::Insert) {
         let mut in_memory = filter.clone();
         for number in ITEMS - 100..ITEMS {
@@ -220,7 +220,7 @@ fn filters_stay_usable_after_a_frame(subject: &Subject) -> Verdict {
 }
 
 /// Filters of the same settings: half full, full, and full of other keys.
-fn versions(subject: &Subject, items: u64) -> Result<[Filter; 3], String> {
+fn versions(subject: &Subject, items: u64) -> Result<[AnyFilter; 3], String> {
     let config = subject.config(items, 0.01)?;
     let filled = |range| subject.build(&config, &Keys::new(range));
     Ok([filled(0..items / 2)?, filled(0..items)?, filled(items..2 * items)?])

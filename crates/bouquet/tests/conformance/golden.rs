@@ -15,7 +15,7 @@ use bouquet::codec::{Header, VERSION};
 use bouquet::hash::Hashing;
 use bouquet::kind::Kind;
 use bouquet::registry;
-use bouquet::{Filter, OpenOptions};
+use bouquet::{AnyFilter, OpenOptions};
 
 use crate::subject::{ABSENT, Because, Keys, Observed, Subject, Verdict, observe, unchanged};
 
@@ -40,7 +40,7 @@ fn asked() -> Keys {
 }
 
 /// One line per key: its number and what the filter says, in a form of its own that no derived format can change.
-fn answers(filter: &Filter) -> Result<String, String> {
+fn answers(filter: &AnyFilter) -> Result<String, String> {
     let keys = asked();
     let mut text = String::new();
     for (number, seen) in keys.numbers.iter().zip(observe(filter, &keys)?) {
@@ -74,7 +74,7 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 /// A golden frame loads and says what it always said; one of the present version is written again as it was.
 fn still_loads(path: &Path) -> Verdict {
     let frame = read(path)?;
-    let filter = Filter::from_bytes_with(&frame, &OpenOptions::default()).because("reading the golden frame")?;
+    let filter = AnyFilter::from_bytes_with(&frame, &OpenOptions::default()).because("reading the golden frame")?;
     let recorded = String::from_utf8(read(&path.with_extension("answers"))?).map_err(|error| error.to_string())?;
     let now = answers(&filter)?;
     for (then, now) in recorded.lines().zip(now.lines()) {

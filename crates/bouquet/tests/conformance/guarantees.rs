@@ -2,7 +2,7 @@
 
 use bouquet::capability::Answer;
 use bouquet::kind::{ErrorClass, Verb};
-use bouquet::{Error, Filter};
+use bouquet::{AnyFilter, Error};
 
 use crate::subject::{Because, Keys, Subject, Verdict, found, observe};
 
@@ -17,7 +17,7 @@ laws! {
 
 const ITEMS: u64 = 2_000;
 
-fn all_found(what: &str, filter: &Filter, keys: &Keys) -> Verdict {
+fn all_found(what: &str, filter: &AnyFilter, keys: &Keys) -> Verdict {
     if filter.errs(ErrorClass::FalseNegative) {
         return Ok(());
     }

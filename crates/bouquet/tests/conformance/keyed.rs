@@ -2,7 +2,7 @@
 
 use bouquet::hash::{Hashing, Secret, SplitMix};
 use bouquet::kind::{Config, ErrorClass, Stats, Verb};
-use bouquet::{Error, Filter, OpenOptions};
+use bouquet::{AnyFilter, Error, OpenOptions};
 
 use crate::subject::{Because, Keys, Subject, Verdict, alike, found_count, observe, probe, refused, unchanged};
 
@@ -37,15 +37,15 @@ fn keyed_frames_need_their_secret(subject: &Subject) -> Verdict {
         let frame = filter.to_bytes();
         let wants_secret = |error: &Error| matches!(error, Error::Secret { .. });
         refused("a keyed frame without secret", subject.reopen(&frame), wants_secret)?;
-        let wrong = Filter::from_bytes_with(&frame, &with_secret(subject, 2)?);
+        let wrong = AnyFilter::from_bytes_with(&frame, &with_secret(subject, 2)?);
         refused("a keyed frame with another secret", wrong, wants_secret)?;
 
-        let again = Filter::from_bytes_with(&frame, &with_secret(subject, 1)?).because("with its secret")?;
+        let again = AnyFilter::from_bytes_with(&frame, &with_secret(subject, 1)?).because("with its secret")?;
         unchanged("a keyed frame, read and written again", &frame, &again)?;
         alike("keyed, before and after a frame", &filter, &again, &probe(ITEMS))?;
 
         let locked = OpenOptions { allow_locked: true, ..subject.options() };
-        let mut locked = Filter::from_bytes_with(&frame, &locked).because("locked")?;
+        let mut locked = AnyFilter::from_bytes_with(&frame, &locked).because("locked")?;
         // What cannot be known without the secret is left out, not guessed.
         let (open, seen) = (filter.stats(), locked.stats());
         let without_rate = Stats { fpr: None, ..open };
@@ -88,7 +88,7 @@ fn keyed_filters_find_their_keys_and_reopen_beyond_the_planned_load(subject: &Su
                 Err(error) => return Err(format!("{load} items in a keyed filter: {error}")),
             };
             // An honest filter is not taken for a forged one.
-            let again = Filter::from_bytes_with(&filter.to_bytes(), &with_secret(subject, 1)?)
+            let again = AnyFilter::from_bytes_with(&filter.to_bytes(), &with_secret(subject, 1)?)
                 .because(&format!("reopening a keyed filter with {load} of {ITEMS} items"))?;
             if subject.can(Verb::Contains) && !subject.errs(ErrorClass::FalseNegative) {
                 let found = found_count(&again, &keys)?;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bouquet::capability::{Answer, Note};
 use bouquet::kind::{ErrorClass, Verb};
-use bouquet::{Error, Filter};
+use bouquet::{AnyFilter, Error};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
@@ -89,7 +89,7 @@ struct Pair<'a> {
     subject: &'a Subject,
     /// A key that is put into its set again is in it once.
     pairs: bool,
-    filter: Filter,
+    filter: AnyFilter,
     /// How often each key is in.
     held: BTreeMap<u64, u64>,
     /// Keys that time may have taken out: nothing is known about them until they are inserted again.

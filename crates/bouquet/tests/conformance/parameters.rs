@@ -1,7 +1,7 @@
 //! Bad parameters are refused with a message that names the parameter, good ones are kept.
 
 use bouquet::kind::{Config, ErrorClass, Parameter, ParameterType, Setting, Verb};
-use bouquet::{Error, Filter};
+use bouquet::{AnyFilter, Error};
 
 use crate::subject::{Because, Keys, Subject, Verdict, alike, found_count, probe, refused};
 
@@ -112,7 +112,7 @@ fn works(subject: &Subject, what: &str, config: &Config) -> Verdict {
     }
 }
 
-fn sound(subject: &Subject, what: &str, filter: &Filter, keys: &Keys) -> Verdict {
+fn sound(subject: &Subject, what: &str, filter: &AnyFilter, keys: &Keys) -> Verdict {
     if subject.can(Verb::Contains) && !subject.errs(ErrorClass::FalseNegative) {
         let (found, all) = (found_count(filter, keys)?, keys.numbers.len() as u64);
         ensure!(found == all, "{what}: {} of {all} keys are not found", all - found);
@@ -252,7 +252,7 @@ fn settings_survive_in_the_filter(subject: &Subject) -> Verdict {
 
 impl Subject {
     /// An empty filter, or the library's own error.
-    fn empty_or_error(&self, config: &Config) -> bouquet::Result<Filter> {
-        Filter::new_of_kind(self.kind, config)
+    fn empty_or_error(&self, config: &Config) -> bouquet::Result<AnyFilter> {
+        AnyFilter::new_of_kind(self.kind, config)
     }
 }

@@ -14,7 +14,7 @@
 
 use bouquet::capability::{Answer, Note, NoteType};
 use bouquet::kind::{ErrorClass, Rates, Verb};
-use bouquet::{Error, Filter};
+use bouquet::{AnyFilter, Error};
 
 use crate::subject::{GROUPS, Keys, Subject, Verdict, found_count, observe};
 
@@ -62,7 +62,7 @@ fn agree(subject: &Subject, fpr: f64) -> Verdict {
 }
 
 /// Filters of many seeds; `None` for a kind that refuses this load, which it may only beyond its plan.
-fn filters(subject: &Subject, fpr: f64, load: u64) -> Result<Option<Vec<Filter>>, String> {
+fn filters(subject: &Subject, fpr: f64, load: u64) -> Result<Option<Vec<AnyFilter>>, String> {
     let config = subject.config(ITEMS, fpr)?;
     let keys = Keys::new(0..load);
     let mut filters = Vec::new();
@@ -113,11 +113,11 @@ impl Sample {
     }
 }
 
-fn expected(filters: &[Filter], load: u64) -> Rates {
+fn expected(filters: &[AnyFilter], load: u64) -> Rates {
     filters.first().map(|filter| filter.expected(load)).unwrap_or_default()
 }
 
-fn false_positives(subject: &Subject, fpr: f64, load: u64, filters: &[Filter]) -> Verdict {
+fn false_positives(subject: &Subject, fpr: f64, load: u64, filters: &[AnyFilter]) -> Verdict {
     if !subject.can(Verb::Contains) || !subject.errs(ErrorClass::FalsePositive) {
         return Ok(());
     }
@@ -156,7 +156,7 @@ fn false_positives(subject: &Subject, fpr: f64, load: u64, filters: &[Filter]) -
 
 /// The share of keys for which something is seen, per filter.
 fn shares(
-    filters: &[Filter],
+    filters: &[AnyFilter],
     keys: &Keys,
     amount: impl Fn(u64, &crate::subject::Observed) -> u64,
 ) -> Result<Sample, String> {
@@ -170,7 +170,7 @@ fn shares(
 }
 
 /// The errors about keys that were inserted once.
-fn members(subject: &Subject, load: u64, filters: &[Filter]) -> Verdict {
+fn members(subject: &Subject, load: u64, filters: &[AnyFilter]) -> Verdict {
     let (keys, rates) = (Keys::new(0..load), expected(filters, load));
     let queries = load * filters.len() as u64;
     if subject.can(Verb::Contains) && subject.errs(ErrorClass::FalseNegative) {
@@ -197,7 +197,7 @@ fn members(subject: &Subject, load: u64, filters: &[Filter]) -> Verdict {
 }
 
 /// The errors about keys that were never inserted.
-fn strangers(subject: &Subject, load: u64, filters: &[Filter]) -> Verdict {
+fn strangers(subject: &Subject, load: u64, filters: &[AnyFilter]) -> Verdict {
     let (keys, rates) = (Keys::absent(FEWER_QUERIES), expected(filters, load));
     let queries = FEWER_QUERIES * filters.len() as u64;
     if subject.can(Verb::Get) && subject.errs(ErrorClass::SpuriousValue) {

@@ -1,6 +1,6 @@
 //! The reported size is the real size.
 
-use bouquet::Filter;
+use bouquet::AnyFilter;
 use bouquet::capability::NoteType;
 use bouquet::codec::Header;
 use bouquet::kind::Verb;
@@ -15,7 +15,7 @@ laws! {
 
 const ITEMS: u64 = 2_000;
 
-fn filters(subject: &Subject) -> Result<Vec<Filter>, String> {
+fn filters(subject: &Subject) -> Result<Vec<AnyFilter>, String> {
     let mut filters = vec![subject.empty(&subject.config(ITEMS, 0.01)?)?];
     for (items, fpr, load) in [(100, 0.1, 100), (ITEMS, 0.01, ITEMS / 2), (ITEMS, 0.01, ITEMS), (ITEMS, 0.001, ITEMS)] {
         filters.push(subject.filled(items, fpr, 0..load)?);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use bouquet::capability::{Answer, Dataset, Item, Multiplicity, Note, NoteType, Value};
 use bouquet::hash::Hashing;
 use bouquet::kind::{Config, ErrorClass, Facts, Kind, ParameterType, Setting, Verb};
-use bouquet::{Error, Filter, OpenOptions};
+use bouquet::{AnyFilter, Error, OpenOptions};
 
 /// What a law says of a kind: nothing, or why it does not hold.
 pub type Verdict = Result<(), String>;
@@ -83,7 +83,7 @@ pub struct Subject {
     /// Those that differ from the usual ones.
     settings: Vec<(&'static str, &'static str)>,
     /// An empty filter of them, where there are some: it knows which errors they allow.
-    sample: Option<Filter>,
+    sample: Option<AnyFilter>,
     sets: OnceCell<u64>,
 }
 
@@ -159,7 +159,7 @@ impl Subject {
         if self.has_parameter("sets") || !self.can(Verb::Insert) {
             return GROUPS;
         }
-        let Ok(mut filter) = Filter::new_of_kind(self.kind, config) else { return GROUPS };
+        let Ok(mut filter) = AnyFilter::new_of_kind(self.kind, config) else { return GROUPS };
         let mut takes = |set| filter.insert()?.insert(Item::new(b"a key", Note::Group(set)));
         (0..GROUPS).take_while(|&set| takes(set).is_ok()).count().max(1) as u64
     }
@@ -216,35 +216,35 @@ impl Subject {
         keys.bytes.iter().zip(notes).map(|(key, note)| Item::new(key, note)).collect()
     }
 
-    pub fn empty(&self, config: &Config) -> Result<Filter, String> {
-        Filter::new_of_kind(self.kind, config).because("creating an empty filter")
+    pub fn empty(&self, config: &Config) -> Result<AnyFilter, String> {
+        AnyFilter::new_of_kind(self.kind, config).because("creating an empty filter")
     }
 
-    pub fn try_build(&self, config: &Config, keys: &Keys) -> bouquet::Result<Filter> {
-        Filter::build_of_kind(self.kind, config, &Dataset { items: &self.items(config, keys), absent: &[] })
+    pub fn try_build(&self, config: &Config, keys: &Keys) -> bouquet::Result<AnyFilter> {
+        AnyFilter::build_of_kind(self.kind, config, &Dataset { items: &self.items(config, keys), absent: &[] })
     }
 
-    pub fn build(&self, config: &Config, keys: &Keys) -> Result<Filter, String> {
+    pub fn build(&self, config: &Config, keys: &Keys) -> Result<AnyFilter, String> {
         self.try_build(config, keys).because("building")
     }
 
     /// A filter of the keys `range`, made for so many items and this rate.
-    pub fn filled(&self, items: u64, fpr: f64, range: Range<u64>) -> Result<Filter, String> {
+    pub fn filled(&self, items: u64, fpr: f64, range: Range<u64>) -> Result<AnyFilter, String> {
         self.build(&self.config(items, fpr)?, &Keys::new(range))
     }
 
     /// The same with a seed of its own.
-    pub fn seeded(&self, items: u64, fpr: f64, range: Range<u64>, seed: u64) -> Result<Filter, String> {
+    pub fn seeded(&self, items: u64, fpr: f64, range: Range<u64>, seed: u64) -> Result<AnyFilter, String> {
         self.build(&self.config(items, fpr)?.hashed(Hashing::seeded(seed)), &Keys::new(range))
     }
 
     /// Inserts one key with its note.
-    pub fn insert(&self, filter: &mut Filter, number: u64) -> bouquet::Result<bool> {
+    pub fn insert(&self, filter: &mut AnyFilter, number: u64) -> bouquet::Result<bool> {
         filter.insert()?.insert(Item::new(&number.to_le_bytes(), self.note(number)))
     }
 
     /// Removes one key with its note.
-    pub fn remove(&self, filter: &mut Filter, number: u64) -> bouquet::Result<()> {
+    pub fn remove(&self, filter: &mut AnyFilter, number: u64) -> bouquet::Result<()> {
         filter.remove()?.remove(Item::new(&number.to_le_bytes(), self.note(number)))
     }
 
@@ -253,8 +253,8 @@ impl Subject {
         OpenOptions { kind: Some(self.kind), ..OpenOptions::default() }
     }
 
-    pub fn reopen(&self, bytes: &[u8]) -> bouquet::Result<Filter> {
-        Filter::from_bytes_with(bytes, &self.options())
+    pub fn reopen(&self, bytes: &[u8]) -> bouquet::Result<AnyFilter> {
+        AnyFilter::from_bytes_with(bytes, &self.options())
     }
 
     /// Whether two insertions of a key are more than one: then a filter is a multiset.
@@ -295,7 +295,7 @@ impl Observed {
 }
 
 /// Asks everything about these keys.
-pub fn observe(filter: &Filter, keys: &Keys) -> Result<Vec<Observed>, String> {
+pub fn observe(filter: &AnyFilter, keys: &Keys) -> Result<Vec<Observed>, String> {
     let answers = if filter.can(Verb::Contains) { Some(found(filter, keys)?) } else { None };
     let count = filter.can(Verb::Count).then(|| filter.count()).transpose().because("count")?;
     let get = filter.can(Verb::Get).then(|| filter.get()).transpose().because("get")?;
@@ -310,19 +310,19 @@ pub fn observe(filter: &Filter, keys: &Keys) -> Result<Vec<Observed>, String> {
 }
 
 /// Which of the keys are contained.
-pub fn found(filter: &Filter, keys: &Keys) -> Result<Vec<bool>, String> {
+pub fn found(filter: &AnyFilter, keys: &Keys) -> Result<Vec<bool>, String> {
     let mut answers = vec![false; keys.numbers.len()];
     filter.contains().because("contains")?.contains_batch(&keys.refs(), &mut answers);
     Ok(answers)
 }
 
 /// How many of the keys are contained.
-pub fn found_count(filter: &Filter, keys: &Keys) -> Result<u64, String> {
+pub fn found_count(filter: &AnyFilter, keys: &Keys) -> Result<u64, String> {
     Ok(found(filter, keys)?.into_iter().filter(|&answer| answer).count() as u64)
 }
 
 /// Two filters say the same about every key.
-pub fn alike(what: &str, left: &Filter, right: &Filter, keys: &Keys) -> Verdict {
+pub fn alike(what: &str, left: &AnyFilter, right: &AnyFilter, keys: &Keys) -> Verdict {
     for ((number, a), b) in keys.numbers.iter().zip(observe(left, keys)?).zip(observe(right, keys)?) {
         ensure!(a == b, "{what}: about key {number} one says {a:?}, the other {b:?}");
     }
@@ -335,7 +335,7 @@ pub fn probe(members: u64) -> Keys {
 }
 
 /// A filter is the same as before, bit for bit.
-pub fn unchanged(what: &str, before: &[u8], filter: &Filter) -> Verdict {
+pub fn unchanged(what: &str, before: &[u8], filter: &AnyFilter) -> Verdict {
     ensure!(before == filter.to_bytes(), "{what}: the filter has changed");
     Ok(())
 }

@@ -3,7 +3,7 @@
 use bouquet::capability::{Item, Note, NoteType};
 use bouquet::hash::SplitMix;
 use bouquet::kind::{ErrorClass, Verb};
-use bouquet::{Error, Filter};
+use bouquet::{AnyFilter, Error};
 
 use crate::subject::{
     ABSENT, Because, Keys, Subject, Verdict, alike, found, found_count, observe, probe, refused, unchanged,
@@ -56,7 +56,7 @@ fn only_keys_that_seem_absent_are_new(subject: &Subject) -> Verdict {
 }
 
 /// Whether a key seems to be in already; where keys belong to sets, whether it seems to be in its own.
-fn seems_in(subject: &Subject, filter: &Filter, number: u64) -> Result<bool, String> {
+fn seems_in(subject: &Subject, filter: &AnyFilter, number: u64) -> Result<bool, String> {
     let key = number.to_le_bytes();
     match subject.note(number) {
         Note::Group(own) if subject.can(Verb::Classify) => {
@@ -147,7 +147,7 @@ fn removes_cleanly(subject: &Subject) -> bool {
 }
 
 /// Removes a present key; `false` when that is refused in a way that the kind declares.
-fn removed(subject: &Subject, filter: &mut Filter, number: u64) -> Result<bool, String> {
+fn removed(subject: &Subject, filter: &mut AnyFilter, number: u64) -> Result<bool, String> {
     match subject.remove(filter, number) {
         Err(Error::Ambiguous { .. }) if subject.errs(ErrorClass::Undeletable) => Ok(false),
         Err(Error::NotPresent) if subject.errs(ErrorClass::FalseNegative) => Ok(false),
@@ -260,7 +260,7 @@ fn a_key_that_comes_thousands_of_times_harms_no_other(subject: &Subject) -> Verd
             Err(error) => return Err(format!("inserting a key for the {times}th time: {error}")),
         }
     }
-    let all_there = |filter: &Filter, when: &str| -> Verdict {
+    let all_there = |filter: &AnyFilter, when: &str| -> Verdict {
         let lost = subject.errs(ErrorClass::FalseNegative);
         let found = found_count(filter, &others)?;
         ensure!(lost || found == ITEMS / 2, "{} keys are lost {when}", ITEMS / 2 - found);
@@ -316,7 +316,7 @@ fn counts_are_at_least_the_insertions(subject: &Subject) -> Verdict {
     Ok(())
 }
 
-fn at_least(filter: &Filter, times: &[u64]) -> Verdict {
+fn at_least(filter: &AnyFilter, times: &[u64]) -> Verdict {
     let count = filter.count().because("count")?;
     let exact = !filter.errs(ErrorClass::OverCount) && !filter.errs(ErrorClass::FalsePositive);
     for (number, &times) in (0u64..).zip(times) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use bouquet::capability::{Answer, Dataset, Item, Note, NoteType};
 use bouquet::hash::{Hashing, mix};
 use bouquet::kind::{Config, ErrorClass, Kind, Rates, Setting, Verb, common};
-use bouquet::{Error, Filter, Result};
+use bouquet::{AnyFilter, Error, Result};
 
 use super::Refused;
 use crate::failure::Failure;
@@ -145,11 +145,11 @@ impl Contest {
 
         let mut filter = if kind.can(Verb::BuildFrom) {
             let start = Instant::now();
-            let filter = Filter::build(config, &Dataset { items: &items, absent: &[] })?;
+            let filter = AnyFilter::build(config, &Dataset { items: &items, absent: &[] })?;
             tally.inserts.push(per_key(start, items.len()));
             filter
         } else {
-            let mut filter = Filter::new(config)?;
+            let mut filter = AnyFilter::new(config)?;
             let insert = filter.insert()?;
             let start = Instant::now();
             insert.insert_batch(&items)?;
@@ -237,7 +237,7 @@ fn configured(kind: &'static Kind, verbs: &[Verb], items: &str, fpr: &str, set: 
 }
 
 /// Which of the keys seem present, by whichever verb tells.
-fn ask(filter: &Filter, keys: &[&[u8]], answers: &mut [bool]) -> Result<()> {
+fn ask(filter: &AnyFilter, keys: &[&[u8]], answers: &mut [bool]) -> Result<()> {
     if filter.can(Verb::Contains) {
         filter.contains()?.contains_batch(keys, answers);
     } else if filter.can(Verb::Count) {

@@ -1,8 +1,8 @@
 //! Tests of generalized filters: misses by age, the bound under every fill, starts, the steady state, the all-one attack.
 
 use super::*;
+use crate::AnyFilter;
 use crate::Bloom;
-use crate::Filter;
 
 fn shape(bits: u64, resets: u32, sets: u32) -> Shape {
     Shape { bits, resets, sets }
@@ -110,7 +110,7 @@ fn an_array_of_ones_contains_nothing_where_the_standard_filter_contains_everythi
     assert_eq!(positives(&forged, 100_000), 0);
     assert_eq!(forged.stats().fill, Some(1.0));
     // The attack as a peer would send it: a frame, opened without any limit on its fill.
-    let received = Filter::from_bytes(&forged.to_bytes()).unwrap();
+    let received = AnyFilter::from_bytes(&forged.to_bytes()).unwrap();
     assert!((0..1_000u64).all(|key| !received.contains().unwrap().contains(&key.to_le_bytes())));
     let standard = GeneralizedBloom::ones(Shape { resets: 0, ..shape }).unwrap();
     assert_eq!(positives(&standard, 100_000), 100_000);
@@ -256,7 +256,7 @@ fn misses_on_average_are_those_expected_of_the_shape() {
 
 #[test]
 fn filters_cannot_be_merged_or_intersected() {
-    let filter = Filter::from_structure(seeded(shape(1000, 2, 2), 0)).unwrap();
+    let filter = AnyFilter::from_structure(seeded(shape(1000, 2, 2), 0)).unwrap();
     let mut other = filter.clone();
     assert!(matches!(other.merge(&filter), Err(Error::Unsupported { .. })));
     assert!(matches!(other.intersect(&filter), Err(Error::Unsupported { .. })));
@@ -266,7 +266,7 @@ fn filters_cannot_be_merged_or_intersected() {
 fn an_honest_array_compresses_to_a_small_part() {
     let mut filter = GeneralizedBloom::with_bounds(1_000, 0.016, 0.01).unwrap();
     filter.insert_batch(&(0..1_000u64).collect::<Vec<_>>());
-    let filter = Filter::from_structure(filter).unwrap();
+    let filter = AnyFilter::from_structure(filter).unwrap();
     let (whole, sent) = (filter.to_bytes().len(), filter.to_compressed_bytes().len());
     assert!(40 * sent < whole, "{sent} of {whole} bytes");
 }

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use super::*;
 use crate::hash::{Secret, SplitMix};
 use crate::theory::{counters, spread, standard};
-use crate::{Filter, OpenOptions};
+use crate::{AnyFilter, OpenOptions};
 
 fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
@@ -232,7 +232,7 @@ fn the_plain_filter_given_away_is_that_of_the_remaining_keys() {
             let mut filter = CountingBloom::from_config(&config).unwrap();
             fill(&mut filter, 0..1_000);
             (0..500u64).for_each(|key| filter.remove(&key).unwrap());
-            let plain = Config::new(crate::core::standard::KIND.facts()).set("items", "1000").unwrap();
+            let plain = Config::new(crate::membership::standard::KIND.facts()).set("items", "1000").unwrap();
             let plain = plain.set("reduction", "fastrange").unwrap();
             let mut bloom = Bloom::from_config(&plain.set("fpr", "0.01").unwrap().hashed(hashing.clone())).unwrap();
             (500..1_000u64).for_each(|key| {
@@ -242,9 +242,9 @@ fn the_plain_filter_given_away_is_that_of_the_remaining_keys() {
             assert_eq!(given, bloom);
 
             // Still so on the other side of the wire.
-            let frame = Filter::from_structure(given).unwrap().to_bytes();
+            let frame = AnyFilter::from_structure(given).unwrap().to_bytes();
             let options = OpenOptions { secret: Some(secret()), ..Default::default() };
-            let arrived = Filter::from_bytes_with(&frame, &options).unwrap();
+            let arrived = AnyFilter::from_bytes_with(&frame, &options).unwrap();
             assert!((500..1_000u64).all(|key| arrived.contains().unwrap().contains(&key.to_le_bytes())));
         }
     }
@@ -256,7 +256,7 @@ fn the_plain_filter_given_away_is_that_of_the_remaining_keys() {
 fn one_bit_sticky_counters_are_a_bloom_filter() {
     let mut filter = empty(&[("counters", "5000"), ("hashes", "5"), ("width", "1")]);
     fill(&mut filter, 0..400);
-    let plain = Config::new(crate::core::standard::KIND.facts()).set("bits", "5000").unwrap();
+    let plain = Config::new(crate::membership::standard::KIND.facts()).set("bits", "5000").unwrap();
     let plain = plain.set("hashes", "5").unwrap().set("reduction", "fastrange").unwrap();
     let mut bloom = Bloom::from_config(&plain).unwrap();
     (0..400u64).for_each(|key| {
@@ -304,10 +304,10 @@ fn frames_give_back_equal_filters_raw_and_coded() {
             fill(&mut filter, 0..4_000);
             (0..100u64).for_each(|key| filter.remove(&key).unwrap());
             assert_eq!(CountingBloom::from_bytes(&filter.to_bytes()).unwrap(), filter);
-            let coded = Filter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
+            let coded = AnyFilter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
             assert_eq!(CountingBloom::from_bytes(&coded).unwrap(), filter);
             assert_eq!(CountingBloom::from_config(&filter.config()).unwrap().config(), filter.config());
-            let again = Filter::from_bytes(&coded).unwrap();
+            let again = AnyFilter::from_bytes(&coded).unwrap();
             assert_eq!(again.stats().bits, filter.stats().bits);
         }
     }
@@ -320,7 +320,7 @@ fn coded_counters_take_the_space_of_their_entropy() {
     let entropy = filter.entropy_bits();
     // Half full, counters are Poisson(0.7), whose entropy is 1.59 bits.
     assert!((entropy / 1e6 - 1.595).abs() < 0.01, "{entropy}");
-    let coded = Filter::from_structure(filter).unwrap().to_compressed_bytes().len() as f64 * 8.0;
+    let coded = AnyFilter::from_structure(filter).unwrap().to_compressed_bytes().len() as f64 * 8.0;
     assert!(coded > entropy && coded < 1.005 * entropy, "{coded} {entropy}");
 }
 
@@ -328,7 +328,7 @@ fn coded_counters_take_the_space_of_their_entropy() {
 fn damaged_and_contradictory_frames_are_refused() {
     let mut filter = empty(&[("counters", "300"), ("hashes", "3")]);
     fill(&mut filter, 0..50);
-    let frames = [filter.to_bytes(), Filter::from_structure(filter.clone()).unwrap().to_compressed_bytes()];
+    let frames = [filter.to_bytes(), AnyFilter::from_structure(filter.clone()).unwrap().to_compressed_bytes()];
     for frame in frames {
         for i in 0..frame.len() {
             assert!(CountingBloom::from_bytes(&frame[..i]).is_err());
@@ -353,13 +353,13 @@ fn a_keyed_filter_whose_keys_left_frozen_counters_behind_can_be_read_again() {
     (0..20).for_each(|_| filter.remove("rose").unwrap());
     assert_eq!((filter.items(), filter.frozen()), (0, 7));
     let options = OpenOptions { secret: Some(secret()), ..Default::default() };
-    let again = Filter::from_bytes_with(&filter.to_bytes(), &options).unwrap();
+    let again = AnyFilter::from_bytes_with(&filter.to_bytes(), &options).unwrap();
     assert_eq!(again.downcast_ref(), Some(&filter));
 
     // A forged one that accepts everything is not.
     filter.cells.store = Counters::zeroed(filter.counters().len(), 4).unwrap();
     (0..filter.counters().len()).for_each(|place| filter.cells.store.set(place, 1));
-    assert!(matches!(Filter::from_bytes_with(&filter.to_bytes(), &options), Err(Error::Overfull { .. })));
+    assert!(matches!(AnyFilter::from_bytes_with(&filter.to_bytes(), &options), Err(Error::Overfull { .. })));
 }
 
 #[test]
@@ -427,7 +427,7 @@ fn full_counters_are_merged_or_refused() {
 #[test]
 fn only_a_policy_that_loses_increments_declares_lost_keys() {
     for policy in Policy::NAMES {
-        let filter = Filter::from_structure(empty(&[("items", "10"), ("policy", policy)])).unwrap();
+        let filter = AnyFilter::from_structure(empty(&[("items", "10"), ("policy", policy)])).unwrap();
         assert_eq!(filter.errs(ErrorClass::FalseNegative), policy == "saturate");
         assert_eq!(filter.errs(ErrorClass::UnderCount), policy == "saturate");
     }

@@ -6,7 +6,7 @@ use crate::counting::counting::CountingBloom;
 use crate::hash::{Hashing, SplitMix};
 use crate::kind::Structure;
 use crate::store::Counters;
-use crate::{Error, Filter};
+use crate::{AnyFilter, Error};
 
 fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
@@ -209,5 +209,5 @@ fn sizes_reach_the_wanted_rate_in_the_fewest_cells() {
     }
     let refused = |settings: &[(&str, &str)]| KIND.plan(&config(settings)).unwrap_err().to_string();
     assert!(refused(&[]).contains("`items`") && refused(&[("bits", "100")]).contains("`items`"));
-    assert!(Filter::new(&config(&[("bits", "4611686018427387904"), ("hashes", "3")])).is_err());
+    assert!(AnyFilter::new(&config(&[("bits", "4611686018427387904"), ("hashes", "3")])).is_err());
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Filter;
+use crate::AnyFilter;
 use crate::hash::Secret;
 
 fn config(settings: &[(&str, &str)]) -> Config {
@@ -123,7 +123,7 @@ fn cells_at_their_end_say_at_least_and_frames_give_back_equal_filters() {
     });
     assert!(filter.count("rose").at_least && !filter.count("lily").at_least);
     assert_eq!(LogLog::from_bytes(&filter.to_bytes()).unwrap(), filter);
-    let coded = Filter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
+    let coded = AnyFilter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
     assert_eq!(LogLog::from_bytes(&coded).unwrap(), filter);
     let mut next = LogLog::from_bytes(&coded).unwrap();
     next.insert("iris");

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::Filter;
+use crate::AnyFilter;
 use crate::capability::{Item, Note};
 use crate::error::Error;
 use crate::hash::Hashing;
@@ -240,12 +240,12 @@ fn verbs_of_another_form_are_refused() {
 }
 
 /// A filter as front ends hold it, after a frame.
-fn reopened(filter: &Filter) -> Filter {
-    Filter::from_bytes(&filter.to_bytes()).unwrap()
+fn reopened(filter: &AnyFilter) -> AnyFilter {
+    AnyFilter::from_bytes(&filter.to_bytes()).unwrap()
 }
 
-fn dynamic(settings: &[(&str, &str)]) -> Filter {
-    Filter::from_structure(filter(settings, 7)).unwrap()
+fn dynamic(settings: &[(&str, &str)]) -> AnyFilter {
+    AnyFilter::from_structure(filter(settings, 7)).unwrap()
 }
 
 #[test]

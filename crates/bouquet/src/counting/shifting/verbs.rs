@@ -163,7 +163,7 @@ impl Remove for Shifting {
 }
 
 impl Classify for Shifting {
-    /// Of another form, which has no sets, no set; [`Filter::classify`](crate::Filter::classify) refuses those.
+    /// Of another form, which has no sets, no set; [`Filter::classify`](crate::AnyFilter::classify) refuses those.
     fn classify(&self, key: &[u8]) -> Vec<u64> {
         Shifting::classify(self, key).unwrap_or_default()
     }

@@ -281,7 +281,7 @@ impl Builder {
     }
 
     /// Components that are made to be sent: more bits in memory, at most so many per key, and fewer positions per key, so
-    /// that the [compressed](crate::Filter::to_compressed_bytes) frame is shorter. Implies bits.
+    /// that the [compressed](crate::AnyFilter::to_compressed_bytes) frame is shorter. Implies bits.
     ///
     /// ```
     /// use bouquet::dynamic::dynamic::Builder;
@@ -322,9 +322,9 @@ impl Builder {
     /// The settings, for other nodes and front ends.
     ///
     /// ```
-    /// use bouquet::{Filter, dynamic::dynamic::Builder};
+    /// use bouquet::{AnyFilter, dynamic::dynamic::Builder};
     /// let config = Builder::fixed(1_000, 0.01)?.config();
-    /// assert_eq!(Filter::new(&config)?.kind().facts().id, "dynamic");
+    /// assert_eq!(AnyFilter::new(&config)?.kind().facts().id, "dynamic");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Filter;
+use crate::AnyFilter;
 use crate::capability::{Compress, Item, Remove};
 use crate::codec::Encoder;
 use crate::hash::{Secret, SplitMix};
@@ -316,7 +316,7 @@ fn components_made_to_be_sent_make_a_shorter_message_at_the_same_rate() {
         assert!(rate - bound < 0.01, "{rate} {bound}");
         let filter = filled(&builder, 0..5_000);
         let expected = filter.entropy_bits();
-        let frame = Filter::from_structure(filter).unwrap().to_compressed_bytes();
+        let frame = AnyFilter::from_structure(filter).unwrap().to_compressed_bytes();
         assert!((frame.len() as f64 * 8.0 / expected - 1.0).abs() < 0.2);
         let Shape { bits, hashes, capacity } = builder.shape();
         let message = compressed::message_bits_per_key(bits as f64 / capacity as f64, hashes);
@@ -517,11 +517,11 @@ fn frames_give_every_arrangement_back_keyed_or_not() {
         let mut again = Dynamic::from_bytes(&filter.to_bytes()).unwrap();
         assert_eq!(again, filter);
         again.add("rose").unwrap();
-        let coded = Filter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
+        let coded = AnyFilter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
         assert_eq!(Dynamic::from_bytes(&coded).unwrap(), filter);
         let keyed = filled(&builder.clone().hashed(Hashing::keyed(secret.clone())), 0..1_000);
         let options = crate::OpenOptions { secret: Some(secret.clone()), ..Default::default() };
-        let opened = Filter::from_bytes_with(&keyed.to_bytes(), &options).unwrap();
+        let opened = AnyFilter::from_bytes_with(&keyed.to_bytes(), &options).unwrap();
         assert_eq!(opened.downcast_ref::<Dynamic>(), Some(&keyed));
     }
 }

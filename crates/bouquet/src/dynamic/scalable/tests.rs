@@ -1,7 +1,7 @@
 //! Tests of scalable filters: the bound after every insertion, growth, merging, frames.
 
 use super::*;
-use crate::Filter;
+use crate::AnyFilter;
 use crate::hash::Secret;
 
 fn config(settings: &[(&str, &str)], seed: u64) -> Config {
@@ -227,7 +227,7 @@ fn batches_answer_as_single_calls_do() {
 fn frames_give_back_equal_filters_raw_coded_and_keyed() {
     let filter = filled(&[("items", "200"), ("growth", "4")], 3, 0..5_000);
     assert_eq!(Scalable::from_bytes(&filter.to_bytes()).unwrap(), filter);
-    let coded = Filter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
+    let coded = AnyFilter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
     assert_eq!(Scalable::from_bytes(&coded).unwrap(), filter);
     let mut again = Scalable::from_bytes(&coded).unwrap();
     let mut filter = filter;
@@ -243,7 +243,7 @@ fn frames_give_back_equal_filters_raw_coded_and_keyed() {
         keyed.insert(&key).unwrap();
     }
     let options = crate::OpenOptions { secret: Some(secret), ..Default::default() };
-    let opened = Filter::from_bytes_with(&keyed.to_bytes(), &options).unwrap();
+    let opened = AnyFilter::from_bytes_with(&keyed.to_bytes(), &options).unwrap();
     assert_eq!(opened.downcast_ref::<Scalable>(), Some(&keyed));
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Filter;
+use crate::AnyFilter;
 use crate::dynamic::dynamic::Dynamic;
 use crate::hash::Secret;
 
@@ -75,7 +75,7 @@ fn the_generator_goes_on_after_a_frame() {
             assert_eq!(filter.insert(&key), again.insert(&key));
         }
         assert_eq!(again, filter);
-        let coded = Filter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
+        let coded = AnyFilter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
         assert_eq!(Split::from_bytes(&coded).unwrap(), filter);
     }
 }
@@ -128,7 +128,7 @@ fn keyed_frames_come_back() {
     let mut filter = Split::from_config(&keyed).unwrap();
     filter.insert("rose");
     let options = crate::OpenOptions { secret: Some(secret), ..Default::default() };
-    let opened = Filter::from_bytes_with(&filter.to_bytes(), &options).unwrap();
+    let opened = AnyFilter::from_bytes_with(&filter.to_bytes(), &options).unwrap();
     assert_eq!(opened.downcast_ref::<Split>(), Some(&filter));
 }
 

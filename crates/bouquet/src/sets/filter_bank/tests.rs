@@ -364,7 +364,7 @@ fn frames_give_back_equal_banks_and_settings_recreate_empty_ones() {
             empty.insert(&key, key % 5).unwrap();
         });
         assert_eq!(empty, bank);
-        let coded = crate::Filter::from_structure(bank.clone()).unwrap().to_compressed_bytes();
+        let coded = crate::AnyFilter::from_structure(bank.clone()).unwrap().to_compressed_bytes();
         assert_eq!(FilterBank::from_bytes(&coded).unwrap(), bank);
     }
 }
@@ -392,7 +392,7 @@ fn a_keyed_bank_with_one_full_set_is_refused() {
             bank.insert(&key, key % 40).unwrap();
         });
         let options = crate::OpenOptions { secret: Some(secret.clone()), ..Default::default() };
-        let open = |bank: &FilterBank| crate::Filter::from_bytes_with(&bank.to_bytes(), &options);
+        let open = |bank: &FilterBank| crate::AnyFilter::from_bytes_with(&bank.to_bytes(), &options);
         assert!(open(&bank).unwrap().contains().unwrap().contains(&7u64.to_le_bytes()));
         let Cells::Bits(matrix) = &mut bank.cells else { unreachable!("a bank of bits") };
         (0..matrix.positions(3)).for_each(|position| {

@@ -1,16 +1,16 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::core::blocked;
-use crate::core::bloom_g::{self, BloomG};
-use crate::core::compressed::Compressed;
-use crate::core::one_hash::OneHashBloom;
-use crate::core::partitioned::Partitioned;
-use crate::core::ultra_fast;
 use crate::hash::{Secret, SplitMix};
 use crate::kind::Facts;
+use crate::membership::blocked;
+use crate::membership::bloom_g::{self, BloomG};
+use crate::membership::compressed::Compressed;
+use crate::membership::one_hash::OneHashBloom;
+use crate::membership::partitioned::Partitioned;
+use crate::membership::ultra_fast;
 use crate::shared::model::{values, zeros};
-use crate::{Bloom, core::standard};
+use crate::{Bloom, membership::standard};
 
 fn config(facts: &'static Facts, settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(facts), |config, (name, value)| config.set(name, value).unwrap())
@@ -97,9 +97,9 @@ fn in_every_interleaving_different_keys_keep_their_bits() {
 const CASES: &[(&Facts, &[(&str, &str)])] = &[
     (standard::KIND.facts(), &[("items", "20000")]),
     (standard::KIND.facts(), &[("items", "2000"), ("hashes", "4"), ("family", "squid-md5"), ("reduction", "modulo")]),
-    (crate::core::partitioned::KIND.facts(), &[("items", "20000")]),
-    (crate::core::compressed::KIND.facts(), &[("items", "20000")]),
-    (crate::core::one_hash::KIND.facts(), &[("items", "20000")]),
+    (crate::membership::partitioned::KIND.facts(), &[("items", "20000")]),
+    (crate::membership::compressed::KIND.facts(), &[("items", "20000")]),
+    (crate::membership::one_hash::KIND.facts(), &[("items", "20000")]),
     (ultra_fast::KIND.facts(), &[("items", "20000")]),
     (ultra_fast::KIND.facts(), &[("items", "2000"), ("mode", "parquet")]),
     (ultra_fast::KIND.facts(), &[("bits", "16777216"), ("mode", "parquet")]),
@@ -123,9 +123,9 @@ macro_rules! every_layout {
             let config = config(facts, settings);
             match facts.id {
                 "standard" => $run::<Flat>(&config),
-                "partitioned" => $run::<crate::core::partitioned::Slices>(&config),
-                "compressed" => $run::<crate::core::compressed::Sparse>(&config),
-                "one-hash" => $run::<crate::core::one_hash::Primes>(&config),
+                "partitioned" => $run::<crate::membership::partitioned::Slices>(&config),
+                "compressed" => $run::<crate::membership::compressed::Sparse>(&config),
+                "one-hash" => $run::<crate::membership::one_hash::Primes>(&config),
                 "ultra-fast" => $run::<Split>(&config),
                 "blocked" => $run::<Blocks<Blocked>>(&config),
                 "bloom-g" => $run::<Blocks<bloom_g::Words>>(&config),

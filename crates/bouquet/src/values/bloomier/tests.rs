@@ -1,5 +1,5 @@
 use super::*;
-use crate::Filter;
+use crate::AnyFilter;
 use crate::capability::{Item, Note};
 use crate::hash::{Secret, SplitMix};
 use crate::kind::Verb;
@@ -255,8 +255,8 @@ fn frames_give_back_equal_filters_in_every_mode_also_when_keyed() {
         assert_eq!(Bloomier::from_bytes(&frame).unwrap(), filter);
         assert_eq!(Bloomier::create(&filter.config()).unwrap().config(), filter.config());
         // A dynamic handle asks for the same, and codes its bit stores.
-        let dynamic = Filter::from_structure(filter.clone()).unwrap();
-        let again = Filter::from_bytes(&dynamic.to_compressed_bytes()).unwrap();
+        let dynamic = AnyFilter::from_structure(filter.clone()).unwrap();
+        let again = AnyFilter::from_bytes(&dynamic.to_compressed_bytes()).unwrap();
         assert_eq!(again.downcast_ref(), Some(&filter), "{mode}");
         let answer = again.get().unwrap().get(&7u64.to_le_bytes());
         assert_eq!(answer, Answer::Value(Value::Integer(value(7, 5))));
@@ -267,7 +267,7 @@ fn frames_give_back_equal_filters_in_every_mode_also_when_keyed() {
         let keyed = config(&[("mode", mode)]).hashed(Hashing::keyed(secret.clone()));
         let keyed = Bloomier::from_config(&keyed, [("rose", 3)]).unwrap();
         let options = crate::OpenOptions { secret: Some(secret.clone()), ..Default::default() };
-        let again = Filter::from_bytes_with(&keyed.to_bytes(), &options).unwrap();
+        let again = AnyFilter::from_bytes_with(&keyed.to_bytes(), &options).unwrap();
         assert_eq!(again.downcast_ref(), Some(&keyed));
         assert_eq!(again.get().unwrap().get(b"rose"), Answer::Value(Value::Integer(3)));
     }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::Filter;
+use crate::AnyFilter;
 use crate::capability::Entry;
 use crate::hash::{Secret, SplitMix};
 
@@ -384,7 +384,7 @@ fn frames_give_back_equal_tables_also_when_keyed() {
         let mut keyed = Iblt::from_config(&keyed).unwrap();
         keyed.insert("rose", b"red").unwrap();
         let options = crate::OpenOptions { secret: Some(secret.clone()), ..Default::default() };
-        let again = Filter::from_bytes_with(&keyed.to_bytes(), &options).unwrap();
+        let again = AnyFilter::from_bytes_with(&keyed.to_bytes(), &options).unwrap();
         assert_eq!(again.downcast_ref(), Some(&keyed));
         assert_eq!(again.list().unwrap().list().entries.len(), 1);
     }

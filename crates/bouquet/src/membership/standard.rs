@@ -31,12 +31,12 @@
 use std::sync::atomic::AtomicU64;
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::layout::{digests, set_each, set_each_shared, test_each};
-use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Probes, Reduction, Scheme, fastrange};
 use crate::key::{BATCH, Key, NEAR_BITS, digest_batch};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::membership::layout::{digests, set_each, set_each_shared, test_each};
+use crate::membership::{BitFilter, Layout};
 use crate::simd::lanes::{self, Usual};
 use crate::simd::{INLINED, flat, prefetch};
 use crate::store::BitStore;
@@ -61,7 +61,7 @@ pub const KIND: Kind = Kind::of::<Bloom>().contains().insert().merge().intersect
 /// k positions anywhere in m bits.
 ///
 /// ```
-/// use bouquet::{core::{Layout, standard::Flat}, hash::{Hashing, Scheme}};
+/// use bouquet::{membership::{Layout, standard::Flat}, hash::{Hashing, Scheme}};
 /// let flat = Flat::new(1_000, 5, Scheme::default())?;
 /// let mut positions = Vec::new();
 /// flat.all(Hashing::default().digest(b"rose"), |position| {
@@ -127,7 +127,7 @@ impl Flat {
     /// A layout of `bits` and `hashes`, with the positions that `scheme` gives.
     ///
     /// ```
-    /// use bouquet::{core::{Layout, standard::Flat}, hash::{Family, Reduction, Scheme}};
+    /// use bouquet::{membership::{Layout, standard::Flat}, hash::{Family, Reduction, Scheme}};
     /// let masked = Scheme { family: Family::Double, reduction: Reduction::Mask };
     /// assert_eq!(Flat::new(1_024, 5, masked)?.bits(), 1_024);
     /// assert!(Flat::new(1_000, 5, masked).is_err(), "a mask needs a power of two");
@@ -142,7 +142,7 @@ impl Flat {
     /// How keys become positions.
     ///
     /// ```
-    /// use bouquet::{Bloom, core::standard::KIND, hash::{Family, Reduction}, kind::Config};
+    /// use bouquet::{Bloom, membership::standard::KIND, hash::{Family, Reduction}, kind::Config};
     /// let config = Config::new(KIND.facts()).set("items", "100")?;
     /// let scheme = Bloom::from_config(&config)?.layout().scheme();
     /// assert_eq!((scheme.family, scheme.reduction), (Family::EnhancedDouble, Reduction::Fastrange32));
@@ -221,7 +221,7 @@ impl Layout for Flat {
         number: 1,
         name: "Standard Bloom filter",
         aliases: &["BF", "SBF", "bloom", "classic"],
-        family: "core",
+        family: "membership",
         papers: &["B. Bloom, Space/time trade-offs in hash coding with allowable errors, 1970"],
         summary: "Is x in S? For anyone who wants to skip a costly lookup.",
         idea: "m bits, all zero at first. A key owns k positions; inserting sets them. A key with a zero among its \
@@ -707,7 +707,7 @@ mod tests {
         let frame = keyed.to_bytes();
         assert!(matches!(Bloom::from_bytes(&frame), Err(Error::Secret { .. })));
         let options = crate::OpenOptions { secret: Some(secret), ..Default::default() };
-        let again = crate::Filter::from_bytes_with(&frame, &options).unwrap();
+        let again = crate::AnyFilter::from_bytes_with(&frame, &options).unwrap();
         assert_eq!(again.downcast_ref::<Bloom>(), Some(&keyed));
         assert!(again.contains().unwrap().contains(b"rose"));
         assert!(!frame.windows(8).any(|window| window == [5; 8]), "the secret is not in the frame");

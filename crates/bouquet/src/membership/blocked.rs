@@ -27,15 +27,15 @@
 //! [`ultra_fast`](super::ultra_fast) is faster still at rates around 1 %; [`standard`](super::standard) is smaller.
 
 use crate::capability::NoteType;
-use crate::core::BitFilter;
-use crate::core::block_layout::{BlockKind, Blocks, MAX_BLOCKS_PER_KEY, MAX_PATTERNS, Shape};
 use crate::error::{Error, Result};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::membership::BitFilter;
+use crate::membership::block_layout::{BlockKind, Blocks, MAX_BLOCKS_PER_KEY, MAX_PATTERNS, Shape};
 
 /// A cache-line blocked Bloom filter.
 ///
 /// ```
-/// use bouquet::core::blocked::BlockedBloom;
+/// use bouquet::membership::blocked::BlockedBloom;
 /// let mut filter = BlockedBloom::with_rate(1_000, 0.01)?;
 /// filter.insert("rose");
 /// assert!(filter.contains("rose"));
@@ -85,7 +85,7 @@ impl BlockKind for Blocked {
         number: 4,
         name: "Blocked Bloom filter",
         aliases: &["BBF-cache", "cache-line", "register-blocked"],
-        family: "core",
+        family: "membership",
         papers: &[
             "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, 2007",
             "H. Lang, T. Neumann, A. Kemper, P. Boncz, Performance-optimal filtering, 2019",
@@ -127,8 +127,8 @@ impl BlockKind for Blocked {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::Layout;
     use crate::hash::Hashing;
+    use crate::membership::Layout;
     use crate::theory::spread::test_sigma_conditional;
 
     fn made(settings: &[(&str, &str)], seed: u64) -> BlockedBloom {

@@ -2,12 +2,12 @@
 
 use crate::capability::{Cardinality, Compress, Contains, Estimate, Insert, Intersect, Item, Merge, Overlap};
 use crate::codec::{Decoder, Encoder, delta};
-use crate::core::Layout;
-use crate::core::layout::{set_word, test_word};
 use crate::error::{Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
 use crate::kind::{Config, Facts, Plan, Rates, Setting, Stats, Structure};
+use crate::membership::Layout;
+use crate::membership::layout::{set_word, test_word};
 use crate::store::BitStore;
 use crate::theory;
 
@@ -16,7 +16,7 @@ use crate::theory;
 /// See the layouts for what it is in each case: [`Bloom`](crate::Bloom) is the standard one.
 ///
 /// ```
-/// use bouquet::core::{BitFilter, blocked::Blocked, Blocks, standard::Flat};
+/// use bouquet::membership::{BitFilter, blocked::Blocked, Blocks, standard::Flat};
 /// let mut anywhere = BitFilter::<Flat>::with_size(4_096, 5)?;
 /// let mut in_one_block = BitFilter::<Blocks<Blocked>>::with_size(4_096, 5)?;
 /// assert!(anywhere.insert("rose") && in_one_block.insert("rose"));
@@ -45,7 +45,7 @@ impl<L: Layout> BitFilter<L> {
     /// An empty filter of the settings in `config`, which must be for this kind.
     ///
     /// ```
-    /// use bouquet::{Bloom, core::standard::KIND, hash::Hashing, kind::Config};
+    /// use bouquet::{Bloom, membership::standard::KIND, hash::Hashing, kind::Config};
     /// let config = Config::new(KIND.facts()).set("bits", "1000")?.set("hashes", "3")?;
     /// let mut filter = Bloom::from_config(&config.hashed(Hashing::seeded(42)))?;
     /// assert!(filter.insert("rose") && filter.bits().len() == 1000);
@@ -113,7 +113,7 @@ impl<L: Layout> BitFilter<L> {
     /// The layout.
     ///
     /// ```
-    /// use bouquet::{BlockedBloom, core::Layout};
+    /// use bouquet::{BlockedBloom, membership::Layout};
     /// let filter = BlockedBloom::with_rate(100_000, 0.01)?;
     /// let rate = filter.layout().expected_rate(100_000);
     /// assert!((0.009..=0.01).contains(&rate), "{rate}");
@@ -435,7 +435,7 @@ impl<L: Layout> BitFilter<L> {
     }
 
     /// What turns this filter into `new`, for one who holds this filter: a patch of the bits that differ, arithmetic-coded. A
-    /// small change makes a short message. [`Filter::delta`](crate::Filter::delta) does the same for every kind.
+    /// small change makes a short message. [`Filter::delta`](crate::AnyFilter::delta) does the same for every kind.
     ///
     /// ```
     /// use bouquet::Bloom;
@@ -648,7 +648,7 @@ mod tests {
     use crate::capability::{Insert, Item};
     use crate::hash::{Hashing, Secret};
     use crate::kind::{Config, Structure};
-    use crate::{Bloom, Error, Filter, OpenOptions};
+    use crate::{AnyFilter, Bloom, Error, OpenOptions};
 
     /// A filter that claims an honest number of items and says yes to everything.
     fn all_ones(hashing: Hashing) -> Bloom {
@@ -662,7 +662,7 @@ mod tests {
     #[test]
     fn a_forged_filter_that_accepts_everything_is_refused_under_a_limit() {
         let forged = all_ones(Hashing::default()).to_bytes();
-        let open = |max_fill| Filter::from_bytes_with(&forged, &OpenOptions { max_fill, ..Default::default() });
+        let open = |max_fill| AnyFilter::from_bytes_with(&forged, &OpenOptions { max_fill, ..Default::default() });
         let accepted = open(None).unwrap();
         assert!((0..1_000u64).all(|key| accepted.contains().unwrap().contains(&key.to_be_bytes())));
         assert!(open(Some(1.0)).is_ok());
@@ -678,7 +678,7 @@ mod tests {
             honest.insert(&key);
         });
         let options = OpenOptions { max_fill: Some(0.6), ..Default::default() };
-        assert!(Filter::from_bytes_with(&honest.to_bytes(), &options).is_ok());
+        assert!(AnyFilter::from_bytes_with(&honest.to_bytes(), &options).is_ok());
     }
 
     #[test]
@@ -686,7 +686,7 @@ mod tests {
         let secret = Secret::new(&[9; 32]).unwrap();
         let forged = all_ones(Hashing::keyed(secret.clone())).to_bytes();
         let options = OpenOptions { secret: Some(secret), ..Default::default() };
-        assert!(matches!(Filter::from_bytes_with(&forged, &options), Err(Error::Overfull { .. })));
+        assert!(matches!(AnyFilter::from_bytes_with(&forged, &options), Err(Error::Overfull { .. })));
     }
 
     #[test]

@@ -15,14 +15,14 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use crate::capability::Estimate;
-use crate::core::Layout;
-use crate::core::layout::{
-    digests, set_each, set_each_shared, set_one_by_one, set_single, set_word, test_each, test_one_by_one, test_word,
-};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, SplitMix, fastrange};
 use crate::key::{BATCH, Key};
 use crate::kind::{Config, Facts, Setting};
+use crate::membership::Layout;
+use crate::membership::layout::{
+    digests, set_each, set_each_shared, set_one_by_one, set_single, set_word, test_each, test_one_by_one, test_word,
+};
 use crate::simd::{line, prefetch, unrolled};
 use crate::store::BitStore;
 use crate::theory::blocks::{self, Inner};
@@ -30,7 +30,7 @@ use crate::theory::blocks::{self, Inner};
 /// What distinguishes the kinds of this layout: their facts and how they read their settings.
 ///
 /// ```
-/// use bouquet::{core::{BlockKind, blocked::Blocked}, kind::Config};
+/// use bouquet::{membership::{BlockKind, blocked::Blocked}, kind::Config};
 /// let config = Config::new(&Blocked::FACTS).set("block", "64")?;
 /// let shape = Blocked::shape(&config)?;
 /// assert_eq!((shape.block_bits, shape.blocks_per_key), (64, 1));
@@ -50,7 +50,7 @@ pub trait BlockKind: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
 /// How blocks are made and used.
 ///
 /// ```
-/// use bouquet::{core::{Shape, bloom_g::{BloomG, KIND}}, kind::Config};
+/// use bouquet::{membership::{Shape, bloom_g::{BloomG, KIND}}, kind::Config};
 /// let config = Config::new(KIND.facts()).set("items", "100")?.set("words-per-key", "2")?;
 /// let shape = BloomG::from_config(&config)?.layout().shape();
 /// assert_eq!(shape, Shape { block_bits: 64, blocks_per_key: 2, patterns: 0 });
@@ -75,7 +75,7 @@ pub const MAX_PATTERNS: u32 = 1 << 16;
 /// k positions in g blocks.
 ///
 /// ```
-/// use bouquet::{BlockedBloom, core::Layout};
+/// use bouquet::{BlockedBloom, membership::Layout};
 /// let filter = BlockedBloom::with_size(1_000, 7)?;
 /// assert_eq!(filter.layout().bits(), 1_024, "whole blocks of 512 bits");
 /// # Ok::<(), bouquet::Error>(())
@@ -261,7 +261,7 @@ impl<K: BlockKind> Blocks<K> {
     /// How blocks are made and used.
     ///
     /// ```
-    /// use bouquet::{BlockedBloom, core::bloom_g::BloomG};
+    /// use bouquet::{BlockedBloom, membership::bloom_g::BloomG};
     /// assert_eq!(BlockedBloom::with_rate(100, 0.01)?.layout().shape().block_bits, 512, "a cache line");
     /// assert_eq!(BloomG::with_rate(100, 0.01)?.layout().shape().block_bits, 64, "a word");
     /// # Ok::<(), bouquet::Error>(())
@@ -629,8 +629,8 @@ impl<K: BlockKind> Layout for Blocks<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::{BitFilter, blocked::Blocked, bloom_g::Words};
     use crate::kind::Structure;
+    use crate::membership::{BitFilter, blocked::Blocked, bloom_g::Words};
     use crate::shared::SharedBitFilter;
 
     /// What machines compute that have less than this one, and this one itself.

@@ -20,15 +20,15 @@
 //! [`ultra_fast`](super::ultra_fast) is faster.
 
 use crate::capability::NoteType;
-use crate::core::BitFilter;
-use crate::core::block_layout::{BlockKind, Blocks, MAX_BLOCKS_PER_KEY, Shape};
 use crate::error::Result;
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::membership::BitFilter;
+use crate::membership::block_layout::{BlockKind, Blocks, MAX_BLOCKS_PER_KEY, Shape};
 
 /// A Bloom-g filter.
 ///
 /// ```
-/// use bouquet::core::bloom_g::BloomG;
+/// use bouquet::membership::bloom_g::BloomG;
 /// let mut filter = BloomG::with_rate(1_000, 0.01)?;
 /// filter.insert("rose");
 /// assert!(filter.contains("rose"));
@@ -43,7 +43,7 @@ pub const KIND: Kind = Kind::of::<BloomG>().contains().insert().merge().intersec
 /// Blocks of one word, g per key.
 ///
 /// ```
-/// use bouquet::{core::bloom_g::{BloomG, KIND}, kind::Config};
+/// use bouquet::{membership::bloom_g::{BloomG, KIND}, kind::Config};
 /// let config = Config::new(KIND.facts()).set("items", "1000")?.set("words-per-key", "3")?;
 /// let mut filter = BloomG::from_config(&config)?;
 /// filter.insert("rose");
@@ -71,7 +71,7 @@ impl BlockKind for Words {
         number: 5,
         name: "Bloom-g filter",
         aliases: &["bloom-1", "one-memory-access"],
-        family: "core",
+        family: "membership",
         papers: &["Y. Qiao, T. Li, S. Chen, One memory access Bloom filters and their generalization, 2011"],
         summary: "Is x in S, in exactly g word reads? For tests whose memory accesses are counted.",
         idea: "The hash picks g words independently and k/g bits in each; a test loads g words and compares masks.",
@@ -101,8 +101,8 @@ impl BlockKind for Words {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::Layout;
     use crate::hash::Hashing;
+    use crate::membership::Layout;
     use crate::theory::spread::test_sigma_conditional;
 
     fn made(bits: u64, hashes: u32, g: u32, seed: u64) -> BloomG {

@@ -41,19 +41,19 @@ use std::sync::atomic::AtomicU64;
 
 use crate::capability::{Estimate, NoteType};
 use crate::codec::MAX_CODED_BITS;
-use crate::core::standard::{self, Flat};
-use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::membership::standard::{self, Flat};
+use crate::membership::{BitFilter, Layout};
 use crate::store::BitStore;
 use crate::theory::{self, Size};
 
 /// A compressed Bloom filter: the frame is the short message.
 ///
 /// ```
-/// use bouquet::core::compressed::Compressed;
+/// use bouquet::membership::compressed::Compressed;
 /// let mut filter = Compressed::with_rate(10_000, 0.001)?;
 /// for key in 0..10_000u64 {
 ///     filter.insert(&key);
@@ -71,7 +71,7 @@ pub const KIND: Kind = Kind::of::<Compressed>().contains().insert().merge().inte
 /// The standard layout in a size that is good to send.
 ///
 /// ```
-/// use bouquet::{Bloom, Compressed, core::Layout};
+/// use bouquet::{Bloom, Compressed, membership::Layout};
 /// let (sent, kept) = (Compressed::with_rate(1_000, 0.001)?, Bloom::with_rate(1_000, 0.001)?);
 /// assert!(sent.layout().bits() > 2 * kept.layout().bits(), "more memory");
 /// assert!(sent.layout().hashes() < kept.layout().hashes() / 2, "fewer ones");
@@ -168,7 +168,7 @@ impl Layout for Sparse {
         number: 3,
         name: "Compressed Bloom filter",
         aliases: &["CBF-z", "compressed-bloom"],
-        family: "core",
+        family: "membership",
         papers: &["M. Mitzenmacher, Compressed Bloom filters, 2002"],
         summary: "Is x in S? For filters that are sent: the best rate for the length of the message.",
         idea: "A standard filter with more bits and fewer positions per key than memory alone would suggest. It is \
@@ -297,7 +297,7 @@ impl Compressed {
     /// `memory_bits` bits per key in memory.
     ///
     /// ```
-    /// use bouquet::core::compressed::Compressed;
+    /// use bouquet::membership::compressed::Compressed;
     /// let filter = Compressed::with_message(1_000, 16.0, 48.0)?;
     /// assert_eq!((filter.bits().len(), filter.hashes()), (48_000, 3));
     /// assert!(Compressed::with_message(1_000, -1.0, 48.0).is_err());

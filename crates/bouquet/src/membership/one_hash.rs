@@ -22,18 +22,18 @@
 //! hash function is not the bottleneck.
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::{BitFilter, Layout};
 use crate::error::Result;
 use crate::hash::{Digest, OneHash};
 use crate::key::NEAR_BITS;
 use crate::kind::{Config, ErrorClass, Facts, Kind, Setting, common};
+use crate::membership::{BitFilter, Layout};
 use crate::store::BitStore;
 use crate::theory;
 
 /// A one-hashing Bloom filter.
 ///
 /// ```
-/// use bouquet::core::one_hash::OneHashBloom;
+/// use bouquet::membership::one_hash::OneHashBloom;
 /// let mut filter = OneHashBloom::with_rate(1_000, 0.01)?;
 /// filter.insert("rose");
 /// assert!(filter.contains("rose"));
@@ -49,7 +49,7 @@ pub const KIND: Kind =
 /// One position in each of k slices of prime length.
 ///
 /// ```
-/// use bouquet::core::one_hash::OneHashBloom;
+/// use bouquet::membership::one_hash::OneHashBloom;
 /// let mut filter = OneHashBloom::with_size(1_000, 4)?;
 /// filter.insert("rose");
 /// let mut start = 0;
@@ -70,7 +70,7 @@ impl Primes {
     /// The lengths of the slices.
     ///
     /// ```
-    /// use bouquet::core::one_hash::OneHashBloom;
+    /// use bouquet::membership::one_hash::OneHashBloom;
     /// let filter = OneHashBloom::with_size(10, 3)?;
     /// assert!(filter.layout().primes().eq([2, 3, 5]));
     /// # Ok::<(), bouquet::Error>(())
@@ -97,7 +97,7 @@ impl Layout for Primes {
         number: 7,
         name: "One-hashing Bloom filter",
         aliases: &["OHBF"],
-        family: "core",
+        family: "membership",
         papers: &["J. Lu et al., One-hashing Bloom filter, 2015"],
         summary: "Is x in S, with a single hash word per key? For workloads that hashing dominates.",
         idea: "k slices of different prime lengths; position i is the hash word modulo the i-th length, and coprime \

@@ -43,12 +43,12 @@
 use std::sync::atomic::AtomicU64;
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::standard::{Code, REDUCTION, scheme, set_batch, set_unusual, test_batch, test_unusual};
-use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
 use crate::key::{Key, NEAR_BITS};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::membership::standard::{Code, REDUCTION, scheme, set_batch, set_unusual, test_batch, test_unusual};
+use crate::membership::{BitFilter, Layout};
 use crate::simd::flat;
 use crate::simd::lanes::{self, Usual};
 use crate::store::BitStore;
@@ -57,7 +57,7 @@ use crate::theory::{self, MAX_BITS, Size};
 /// A partitioned Bloom filter.
 ///
 /// ```
-/// use bouquet::core::partitioned::Partitioned;
+/// use bouquet::membership::partitioned::Partitioned;
 /// let mut filter = Partitioned::with_rate(1_000, 0.01)?;
 /// filter.insert("rose");
 /// assert!(filter.contains("rose") && !filter.contains("thistle"));
@@ -103,7 +103,7 @@ impl Slices {
     /// only if s is a prime over k; so s is then raised to the next prime.
     ///
     /// ```
-    /// use bouquet::{core::{Layout, partitioned::Slices}, hash::{Family, Reduction, Scheme}};
+    /// use bouquet::{membership::{Layout, partitioned::Slices}, hash::{Family, Reduction, Scheme}};
     /// assert_eq!(Slices::new(1_000, 7, Scheme::default())?.slice_bits(), 143);
     /// let double = Scheme { family: Family::Double, reduction: Reduction::Modulo };
     /// assert_eq!(Slices::new(1_000, 7, double)?.bits(), 7 * 149);
@@ -194,7 +194,7 @@ impl Layout for Slices {
         number: 2,
         name: "Partitioned Bloom filter",
         aliases: &["PBF", "sliced"],
-        family: "core",
+        family: "membership",
         papers: &["A. Broder, M. Mitzenmacher, Network applications of Bloom filters: a survey, 2004"],
         summary: "Is x in S? With k slices that can be read in parallel and a rate that is exact.",
         idea: "The m bits fall into k slices, and each of a key's k positions lies in its own slice. A slice is an \
@@ -335,7 +335,7 @@ impl Partitioned {
     /// function or an attack.
     ///
     /// ```
-    /// use bouquet::core::partitioned::Partitioned;
+    /// use bouquet::membership::partitioned::Partitioned;
     /// let mut filter = Partitioned::with_size(1_000, 4)?;
     /// filter.insert("rose");
     /// assert_eq!(filter.slice_fills(), [1.0 / 250.0; 4]);

@@ -27,7 +27,7 @@ use crate::registry::Family;
 
 /// The registry's rows of this family.
 pub const FAMILY: Family = Family {
-    name: "core",
+    name: "membership",
     summary: "one set as bits: is x in S?",
     kinds: &[
         standard::KIND,

@@ -6,9 +6,10 @@ use std::io::{Seek, SeekFrom, Write};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
-use super::{Filter, OpenOptions, io_error, kind_of};
+use super::{AnyFilter, OpenOptions, kind_of};
 use crate::codec::{self, Header, InPlace, Source};
 use crate::error::{Error, Result};
+use crate::files::io_error;
 use crate::kind::Kind;
 use crate::registry;
 use crate::store::Opening;
@@ -18,26 +19,26 @@ use crate::store::Opening;
 /// From the moment it is opened until [`close`](Self::close) the file says that it is open for writing, and everybody
 /// refuses to open it with [`Error::Interrupted`]. A filter that is dropped without being closed, or whose process or
 /// machine stops, leaves it so, unless nothing was changed; there is no way back to the old content. Who needs one
-/// saves a filter beside and renames it ([`Filter::save`]).
+/// saves a filter beside and renames it ([`AnyFilter::save`]).
 ///
 /// Who has mapped the file before for reading goes on reading it, and sees changes as they happen. Programs that replace the
 /// file by another meanwhile are not kept from it; closing then is an error.
 ///
 /// ```
-/// use bouquet::{Bloom, Error, Filter, OpenOptions};
+/// use bouquet::{Bloom, Error, AnyFilter, OpenOptions};
 /// # let path = std::env::temp_dir().join(format!("bouquet-mapped-filter-{}.bq", std::process::id()));
 /// # let options = OpenOptions::default();
-/// Filter::from_structure(Bloom::with_rate(1_000, 0.01)?)?.save(&path)?;
-/// assert!(!Filter::open_writable(&path, &options)?.contains()?.contains(b"rose"), "reading does no harm");
-/// let mut changed = Filter::open_writable(&path, &options)?;
+/// AnyFilter::from_structure(Bloom::with_rate(1_000, 0.01)?)?.save(&path)?;
+/// assert!(!AnyFilter::open_writable(&path, &options)?.contains()?.contains(b"rose"), "reading does no harm");
+/// let mut changed = AnyFilter::open_writable(&path, &options)?;
 /// changed.insert()?.insert(b"rose".as_slice().into())?;
 /// drop(changed);
-/// assert!(matches!(Filter::open(&path, &options), Err(Error::Interrupted)), "it was not closed");
+/// assert!(matches!(AnyFilter::open(&path, &options), Err(Error::Interrupted)), "it was not closed");
 /// # std::fs::remove_file(&path).unwrap();
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 pub struct MappedFilter {
-    filter: Filter,
+    filter: AnyFilter,
     file: File,
     /// Absolute: the working directory may change.
     path: PathBuf,
@@ -58,7 +59,7 @@ enum Phase {
     Closed,
 }
 
-impl Filter {
+impl AnyFilter {
     /// Opens a filter in its file to change it there. The whole file is read once, to check it.
     ///
     /// One writer at a time: a second one is refused with [`Error::Busy`]. Kinds whose stores grow cannot be changed
@@ -66,16 +67,16 @@ impl Filter {
     /// whose settings let them grow is refused with [`Error::NotInPlace`].
     ///
     /// ```
-    /// use bouquet::{Bloom, Error, Filter, OpenOptions};
+    /// use bouquet::{Bloom, Error, AnyFilter, OpenOptions};
     /// let path = std::env::temp_dir().join(format!("bouquet-open-writable-{}.bq", std::process::id()));
-    /// Filter::from_structure(Bloom::with_rate(1_000, 0.01)?)?.save(&path)?;
+    /// AnyFilter::from_structure(Bloom::with_rate(1_000, 0.01)?)?.save(&path)?;
     ///
-    /// let mut filter = Filter::open_writable(&path, &OpenOptions::default())?;
+    /// let mut filter = AnyFilter::open_writable(&path, &OpenOptions::default())?;
     /// filter.insert()?.insert(b"rose".as_slice().into())?;
-    /// assert!(matches!(Filter::open(&path, &OpenOptions::default()), Err(Error::Interrupted)));
+    /// assert!(matches!(AnyFilter::open(&path, &OpenOptions::default()), Err(Error::Interrupted)));
     /// filter.close()?;
     ///
-    /// assert!(Filter::open(&path, &OpenOptions::default())?.contains()?.contains(b"rose"));
+    /// assert!(AnyFilter::open(&path, &OpenOptions::default())?.contains()?.contains(b"rose"));
     /// # std::fs::remove_file(&path).unwrap();
     /// # Ok::<(), Error>(())
     /// ```
@@ -99,7 +100,7 @@ impl Filter {
             return Err(Error::NotInPlace { what: "its stores are coded".into(), remedy });
         }
         let opening = Opening::default();
-        let filter = Filter::decode_frame(Source::Writable(&map, &file, &opening), &header, options)?;
+        let filter = AnyFilter::decode_frame(Source::Writable(&map, &file, &opening), &header, options)?;
         if !(kind.is_in_place)(&*filter.value) {
             let remedy = "save it beside and rename it instead".into();
             return Err(Error::NotInPlace { what: "its settings let its stores grow".into(), remedy });
@@ -121,15 +122,15 @@ impl MappedFilter {
     /// After an error the file is refused by every reader, or, if the error came at the very last step, is whole.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, Filter, OpenOptions};
+    /// use bouquet::{CountingBloom, AnyFilter, OpenOptions};
     /// # let path = std::env::temp_dir().join(format!("bouquet-close-{}.bq", std::process::id()));
-    /// Filter::from_structure(CountingBloom::with_rate(1_000, 0.01)?)?.save(&path)?;
+    /// AnyFilter::from_structure(CountingBloom::with_rate(1_000, 0.01)?)?.save(&path)?;
     /// for _ in 0..2 {
-    ///     let mut filter = Filter::open_writable(&path, &OpenOptions::default())?;
+    ///     let mut filter = AnyFilter::open_writable(&path, &OpenOptions::default())?;
     ///     filter.insert()?.insert(b"rose".as_slice().into())?;
     ///     filter.close()?;
     /// }
-    /// assert_eq!(Filter::open(&path, &OpenOptions::default())?.count()?.count(b"rose").count, 2);
+    /// assert_eq!(AnyFilter::open(&path, &OpenOptions::default())?.count()?.count(b"rose").count, 2);
     /// # std::fs::remove_file(&path).unwrap();
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -188,15 +189,15 @@ impl MappedFilter {
 }
 
 impl Deref for MappedFilter {
-    type Target = Filter;
+    type Target = AnyFilter;
 
-    fn deref(&self) -> &Filter {
+    fn deref(&self) -> &AnyFilter {
         &self.filter
     }
 }
 
 impl DerefMut for MappedFilter {
-    fn deref_mut(&mut self) -> &mut Filter {
+    fn deref_mut(&mut self) -> &mut AnyFilter {
         self.phase = Phase::Changed;
         &mut self.filter
     }

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use crate::capability::{
 };
 use crate::codec::{self, Decoder, Header, Source};
 use crate::error::{Error, Result};
+use crate::files::{io_error, write_atomically};
 use crate::hash::{Hashing, Secret};
 use crate::kind::{Boxed, Config, ErrorClass, Kind, Rates, Stats, Structure, Verb};
 use crate::registry;
@@ -26,43 +27,43 @@ pub use mapped::MappedFilter;
 /// Look the verb up once, outside the loop.
 ///
 /// ```
-/// use bouquet::{Filter, kind::Config, registry};
+/// use bouquet::{AnyFilter, kind::Config, registry};
 /// let kind = registry::find("standard")?;
-/// let mut filter = Filter::new(&Config::new(kind.facts()).set("items", "1000")?)?;
+/// let mut filter = AnyFilter::new(&Config::new(kind.facts()).set("items", "1000")?)?;
 /// filter.insert()?.insert(b"rose".as_slice().into())?;
 /// assert!(filter.contains()?.contains(b"rose"));
 /// assert!(filter.count().is_err(), "a plain filter does not count");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub struct Filter {
+pub struct AnyFilter {
     kind: &'static Kind,
     value: Boxed,
     /// Whether nothing stands between a verb of the kind and its use: none needs settings, and digests can be computed.
     is_free: bool,
 }
 
-impl Clone for Filter {
+impl Clone for AnyFilter {
     fn clone(&self) -> Self {
-        Filter { kind: self.kind, value: (self.kind.clone)(&*self.value), is_free: self.is_free }
+        AnyFilter { kind: self.kind, value: (self.kind.clone)(&*self.value), is_free: self.is_free }
     }
 }
 
-impl std::fmt::Debug for Filter {
+impl std::fmt::Debug for AnyFilter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Filter({}, {:?})", self.kind.facts().id, self.stats())
+        write!(f, "AnyFilter({}, {:?})", self.kind.facts().id, self.stats())
     }
 }
 
 /// How a frame is to be opened.
 ///
 /// ```
-/// use bouquet::{Bloom, Error, Filter, OpenOptions};
-/// let large = Filter::from_structure(Bloom::with_size(1 << 20, 7)?)?;
+/// use bouquet::{Bloom, Error, AnyFilter, OpenOptions};
+/// let large = AnyFilter::from_structure(Bloom::with_size(1 << 20, 7)?)?;
 /// let sent = large.to_compressed_bytes();
 /// assert!(sent.len() < 1_000, "a million zeros take little room");
 /// let options = |max| OpenOptions { max_coded_bits: Some(max), ..OpenOptions::default() };
-/// assert!(Filter::from_bytes_with(&sent, &options(1 << 20)).is_ok());
-/// assert!(matches!(Filter::from_bytes_with(&sent, &options(1 << 19)), Err(Error::TooLarge { .. })));
+/// assert!(AnyFilter::from_bytes_with(&sent, &options(1 << 20)).is_ok());
+/// assert!(matches!(AnyFilter::from_bytes_with(&sent, &options(1 << 19)), Err(Error::TooLarge { .. })));
 /// # Ok::<(), Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -80,14 +81,14 @@ pub struct OpenOptions {
     pub kind: Option<&'static Kind>,
 }
 
-impl Filter {
+impl AnyFilter {
     /// An empty filter of the kind and the parameters of `config`.
     ///
     /// ```
-    /// use bouquet::{Filter, kind::Config, registry};
+    /// use bouquet::{AnyFilter, kind::Config, registry};
     /// let config = Config::new(registry::find("counting")?.facts());
-    /// assert!(Filter::new(&config).is_err(), "how large?");
-    /// let filter = Filter::new(&config.set("counters", "1024")?.set("hashes", "4")?)?;
+    /// assert!(AnyFilter::new(&config).is_err(), "how large?");
+    /// let filter = AnyFilter::new(&config.set("counters", "1024")?.set("hashes", "4")?)?;
     /// assert_eq!(filter.stats().hashes, 4);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -97,17 +98,17 @@ impl Filter {
 
     fn of(kind: &'static Kind, value: Boxed) -> Self {
         let is_free = kind.needs.is_empty() && (kind.hashing)(&*value).is_usable();
-        Filter { kind, value, is_free }
+        AnyFilter { kind, value, is_free }
     }
 
     /// As [`new`](Self::new), for a kind that need not be in the registry.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter, kind::{Config, Kind}, registry};
+    /// use bouquet::{Bloom, AnyFilter, kind::{Config, Kind}, registry};
     /// static READ_ONLY: Kind = Kind::of::<Bloom>().contains().done();
     /// let config = Config::new(READ_ONLY.facts()).set("items", "10")?;
-    /// assert!(Filter::new_of_kind(&READ_ONLY, &config)?.insert().is_err());
-    /// assert!(Filter::new_of_kind(registry::find("counting")?, &config).is_err(), "another kind's parameters");
+    /// assert!(AnyFilter::new_of_kind(&READ_ONLY, &config)?.insert().is_err());
+    /// assert!(AnyFilter::new_of_kind(registry::find("counting")?, &config).is_err(), "another kind's parameters");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn new_of_kind(kind: &'static Kind, config: &Config) -> Result<Self> {
@@ -119,10 +120,10 @@ impl Filter {
     ///
     /// ```
     /// use bouquet::capability::{Answer, Dataset, Item, Note, Value};
-    /// use bouquet::{Filter, kind::Config, registry};
+    /// use bouquet::{AnyFilter, kind::Config, registry};
     /// let items = [Item::new(b"rose", Note::Integer(7)), Item::new(b"iris", Note::Integer(9))];
     /// let config = Config::new(registry::find("bloomier")?.facts());
-    /// let filter = Filter::build(&config, &Dataset { items: &items, absent: &[] })?;
+    /// let filter = AnyFilter::build(&config, &Dataset { items: &items, absent: &[] })?;
     /// assert_eq!(filter.get()?.get(b"iris"), Answer::Value(Value::Integer(9)));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -134,13 +135,13 @@ impl Filter {
     ///
     /// ```
     /// use bouquet::capability::{Dataset, Item};
-    /// use bouquet::{Bloom, Filter, OpenOptions, kind::{Config, Kind}};
+    /// use bouquet::{Bloom, AnyFilter, OpenOptions, kind::{Config, Kind}};
     /// static OWN: Kind = Kind::of::<Bloom>().contains().insert().done();
     /// let config = Config::new(OWN.facts()).set("items", "10")?;
     /// let items = [Item::from(b"rose".as_slice())];
-    /// let filter = Filter::build_of_kind(&OWN, &config, &Dataset { items: &items, absent: &[] })?;
+    /// let filter = AnyFilter::build_of_kind(&OWN, &config, &Dataset { items: &items, absent: &[] })?;
     /// let options = OpenOptions { kind: Some(&OWN), ..Default::default() };
-    /// let again = Filter::from_bytes_with(&filter.to_bytes(), &options)?;
+    /// let again = AnyFilter::from_bytes_with(&filter.to_bytes(), &options)?;
     /// assert!(again.contains()?.contains(b"rose"));
     /// assert!(again.cardinality().is_err(), "not among its verbs");
     /// # Ok::<(), bouquet::Error>(())
@@ -158,10 +159,10 @@ impl Filter {
     /// A registered structure as a dynamic filter.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
+    /// use bouquet::{Bloom, AnyFilter};
     /// let mut flowers = Bloom::with_rate(100, 0.01)?;
     /// flowers.insert("rose");
-    /// assert!(Filter::from_structure(flowers)?.contains()?.contains(b"rose"));
+    /// assert!(AnyFilter::from_structure(flowers)?.contains()?.contains(b"rose"));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn from_structure<T: Structure>(structure: T) -> Result<Self> {
@@ -172,8 +173,8 @@ impl Filter {
     /// The structure itself, when it is of this type.
     ///
     /// ```
-    /// use bouquet::{Bloom, CountingBloom, Filter};
-    /// let filter = Filter::from_structure(Bloom::with_size(512, 3)?)?;
+    /// use bouquet::{Bloom, CountingBloom, AnyFilter};
+    /// let filter = AnyFilter::from_structure(Bloom::with_size(512, 3)?)?;
     /// assert_eq!(filter.downcast_ref::<Bloom>().map(Bloom::hashes), Some(3));
     /// assert!(filter.downcast_ref::<CountingBloom>().is_none());
     /// # Ok::<(), bouquet::Error>(())
@@ -186,9 +187,9 @@ impl Filter {
     /// The kind.
     ///
     /// ```
-    /// use bouquet::{Filter, Scalable};
+    /// use bouquet::{AnyFilter, Scalable};
     /// let frame = Scalable::with_rate(100, 0.01)?.to_bytes();
-    /// assert_eq!(Filter::from_bytes(&frame)?.kind().facts().id, "scalable");
+    /// assert_eq!(AnyFilter::from_bytes(&frame)?.kind().facts().id, "scalable");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -199,10 +200,10 @@ impl Filter {
     /// The parameters.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
-    /// let filter = Filter::from_structure(Bloom::with_size(512, 3)?)?;
+    /// use bouquet::{Bloom, AnyFilter};
+    /// let filter = AnyFilter::from_structure(Bloom::with_size(512, 3)?)?;
     /// assert_eq!(filter.config().count("bits"), Some(512));
-    /// let mut twin = Filter::new(&filter.config())?;
+    /// let mut twin = AnyFilter::new(&filter.config())?;
     /// assert!(twin.merge(&filter).is_ok(), "they have one shape");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -214,8 +215,8 @@ impl Filter {
     /// Whether its answers can be wrong in this way: as its kind declares, unless its settings allow more.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter, kind::ErrorClass};
-    /// let filter = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// use bouquet::{Bloom, AnyFilter, kind::ErrorClass};
+    /// let filter = AnyFilter::from_structure(Bloom::with_rate(100, 0.01)?)?;
     /// assert!(filter.errs(ErrorClass::FalsePositive) && !filter.errs(ErrorClass::FalseNegative));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -227,11 +228,11 @@ impl Filter {
     /// How it hashes.
     ///
     /// ```
-    /// use bouquet::{Filter, hash::{Hashing, Secret}, kind::Config, registry};
+    /// use bouquet::{AnyFilter, hash::{Hashing, Secret}, kind::Config, registry};
     /// let config = Config::new(registry::find("standard")?.facts()).set("items", "100")?;
-    /// assert!(!Filter::new(&config)?.hashing().id().is_keyed());
+    /// assert!(!AnyFilter::new(&config)?.hashing().id().is_keyed());
     /// let keyed = config.hashed(Hashing::keyed(Secret::random()?));
-    /// assert!(Filter::new(&keyed)?.hashing().id().is_keyed());
+    /// assert!(AnyFilter::new(&keyed)?.hashing().id().is_keyed());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -242,10 +243,10 @@ impl Filter {
     /// Its present state.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
+    /// use bouquet::{Bloom, AnyFilter};
     /// let mut flowers = Bloom::with_size(1_000, 1)?;
     /// flowers.insert("rose");
-    /// let stats = Filter::from_structure(flowers)?.stats();
+    /// let stats = AnyFilter::from_structure(flowers)?.stats();
     /// assert_eq!((stats.items, stats.bits, stats.fill), (1, 1_000, Some(0.001)));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -257,8 +258,8 @@ impl Filter {
     /// The rates that theory expects of this shape after `items` distinct items.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
-    /// let filter = Filter::from_structure(Bloom::with_rate(1_000, 0.01)?)?;
+    /// use bouquet::{Bloom, AnyFilter};
+    /// let filter = AnyFilter::from_structure(Bloom::with_rate(1_000, 0.01)?)?;
     /// let rate = |items| filter.expected(items).false_positive.unwrap_or(0.0);
     /// assert!((0.0099..0.0101).contains(&rate(1_000)));
     /// assert!((0.15..0.17).contains(&rate(2_000)), "twice the items, sixteen times the rate");
@@ -272,9 +273,9 @@ impl Filter {
     /// Whether the filter has this verb: its kind does, and the settings are those that the verb needs.
     ///
     /// ```
-    /// use bouquet::{Filter, counting::shifting::Shifting, kind::Verb};
-    /// let set = Filter::from_structure(Shifting::with_rate(100, 0.01)?)?;
-    /// let sets = Filter::from_structure(Shifting::association(100, 0.01)?)?;
+    /// use bouquet::{AnyFilter, counting::shifting::Shifting, kind::Verb};
+    /// let set = AnyFilter::from_structure(Shifting::with_rate(100, 0.01)?)?;
+    /// let sets = AnyFilter::from_structure(Shifting::association(100, 0.01)?)?;
     /// assert!(sets.can(Verb::Classify) && !set.can(Verb::Classify));
     /// assert!(sets.classify().is_ok() && set.classify().is_err());
     /// # Ok::<(), bouquet::Error>(())
@@ -292,8 +293,8 @@ impl Filter {
     /// What a key carries.
     ///
     /// ```
-    /// use bouquet::{Filter, capability::NoteType, counting::shifting::Shifting};
-    /// let sets = Filter::from_structure(Shifting::association(100, 0.01)?)?;
+    /// use bouquet::{AnyFilter, capability::NoteType, counting::shifting::Shifting};
+    /// let sets = AnyFilter::from_structure(Shifting::association(100, 0.01)?)?;
     /// assert_eq!(sets.note(), NoteType::Group);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -327,11 +328,11 @@ impl Filter {
     /// Membership.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
+    /// use bouquet::{Bloom, AnyFilter};
     /// let mut flowers = Bloom::with_rate(100, 0.01)?;
     /// flowers.insert("rose");
     /// let mut answers = [false; 2];
-    /// Filter::from_structure(flowers)?.contains()?.contains_batch(&[b"iris", b"rose"], &mut answers);
+    /// AnyFilter::from_structure(flowers)?.contains()?.contains_batch(&[b"iris", b"rose"], &mut answers);
     /// assert_eq!(answers, [false, true]);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -343,8 +344,8 @@ impl Filter {
     /// Insertion.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
-    /// let mut filter = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// use bouquet::{Bloom, AnyFilter};
+    /// let mut filter = AnyFilter::from_structure(Bloom::with_rate(100, 0.01)?)?;
     /// let flowers = filter.insert()?;
     /// assert!(flowers.insert(b"rose".as_slice().into())?);
     /// assert!(!flowers.insert(b"rose".as_slice().into())?, "it is there already");
@@ -358,8 +359,8 @@ impl Filter {
     /// Removal.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, Error, Filter};
-    /// let mut filter = Filter::from_structure(CountingBloom::with_rate(100, 0.01)?)?;
+    /// use bouquet::{CountingBloom, Error, AnyFilter};
+    /// let mut filter = AnyFilter::from_structure(CountingBloom::with_rate(100, 0.01)?)?;
     /// filter.insert()?.insert(b"rose".as_slice().into())?;
     /// filter.remove()?.remove(b"rose".as_slice().into())?;
     /// assert!(matches!(filter.remove()?.remove(b"rose".as_slice().into()), Err(Error::NotPresent)));
@@ -373,8 +374,8 @@ impl Filter {
     /// Multiplicity.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, Filter, capability::Item};
-    /// let mut filter = Filter::from_structure(CountingBloom::with_rate(100, 0.01)?)?;
+    /// use bouquet::{CountingBloom, AnyFilter, capability::Item};
+    /// let mut filter = AnyFilter::from_structure(CountingBloom::with_rate(100, 0.01)?)?;
     /// filter.insert()?.insert_batch(&[Item::from(b"rose".as_slice()); 3])?;
     /// assert_eq!(filter.count()?.count(b"rose").count, 3);
     /// # Ok::<(), bouquet::Error>(())
@@ -387,10 +388,10 @@ impl Filter {
     /// Values.
     ///
     /// ```
-    /// use bouquet::{Filter, Iblt, capability::{Answer, Value}};
+    /// use bouquet::{AnyFilter, Iblt, capability::{Answer, Value}};
     /// let mut colours = Iblt::with_capacity(100)?;
     /// colours.insert("rose", b"red")?;
-    /// let filter = Filter::from_structure(colours)?;
+    /// let filter = AnyFilter::from_structure(colours)?;
     /// assert_eq!(filter.get()?.get(b"rose"), Answer::Value(Value::Bytes(b"red".to_vec())));
     /// assert_eq!(filter.get()?.get(b"iris"), Answer::Absent);
     /// # Ok::<(), bouquet::Error>(())
@@ -402,8 +403,8 @@ impl Filter {
     /// Sets that hold a key.
     ///
     /// ```
-    /// use bouquet::{Filter, FilterBank, capability::{Item, Note}};
-    /// let mut filter = Filter::from_structure(FilterBank::with_rate(3, 100, 0.001)?)?;
+    /// use bouquet::{AnyFilter, FilterBank, capability::{Item, Note}};
+    /// let mut filter = AnyFilter::from_structure(FilterBank::with_rate(3, 100, 0.001)?)?;
     /// filter.insert()?.insert(Item::new(b"rose", Note::Group(2)))?;
     /// filter.insert()?.insert(Item::new(b"rose", Note::Group(0)))?;
     /// assert_eq!(filter.classify()?.classify(b"rose"), [0, 2]);
@@ -416,10 +417,10 @@ impl Filter {
     /// What can be decoded.
     ///
     /// ```
-    /// use bouquet::{Filter, Iblt};
+    /// use bouquet::{AnyFilter, Iblt};
     /// let mut colours = Iblt::with_capacity(100)?;
     /// colours.insert("rose", b"red")?;
-    /// let listing = Filter::from_structure(colours)?.list()?.list();
+    /// let listing = AnyFilter::from_structure(colours)?.list()?.list();
     /// assert_eq!((listing.entries.len(), listing.undecoded), (1, 0));
     /// assert_eq!(listing.entries[0].key, b"rose");
     /// # Ok::<(), bouquet::Error>(())
@@ -431,9 +432,9 @@ impl Filter {
     /// The names of frequent keys.
     ///
     /// ```
-    /// use bouquet::{Filter, capability::Item, kind::Config, registry};
+    /// use bouquet::{AnyFilter, capability::Item, kind::Config, registry};
     /// let config = Config::new(registry::find("count-min")?.facts()).set("top", "3")?;
-    /// let mut sketch = Filter::new(&config)?;
+    /// let mut sketch = AnyFilter::new(&config)?;
     /// for key in ["rose", "lily", "rose"] {
     ///     sketch.insert()?.insert(Item::from(key.as_bytes()))?;
     /// }
@@ -448,10 +449,10 @@ impl Filter {
     /// Counts that are decoded once all keys are known.
     ///
     /// ```
-    /// use bouquet::{Filter, counting::counter_braids::CounterBraids};
+    /// use bouquet::{AnyFilter, counting::counter_braids::CounterBraids};
     /// let mut braids = CounterBraids::with_flows(100)?;
     /// braids.insert_times("rose", 1_000)?;
-    /// let decoding = Filter::from_structure(braids)?.decode()?.decode(&[b"rose"])?;
+    /// let decoding = AnyFilter::from_structure(braids)?.decode()?.decode(&[b"rose"])?;
     /// assert_eq!((decoding.consistent, &decoding.counts[..]), (true, &[1_000..=1_000][..]));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -462,8 +463,8 @@ impl Filter {
     /// The passing of time.
     ///
     /// ```
-    /// use bouquet::{Filter, Stable};
-    /// let mut filter = Filter::from_structure(Stable::with_size(10_000, 0.01)?)?;
+    /// use bouquet::{AnyFilter, Stable};
+    /// let mut filter = AnyFilter::from_structure(Stable::with_size(10_000, 0.01)?)?;
     /// filter.insert()?.insert(b"rose".as_slice().into())?;
     /// assert!(filter.contains()?.contains(b"rose"));
     /// filter.advance()?.advance(100_000);
@@ -477,8 +478,8 @@ impl Filter {
     /// Growth.
     ///
     /// ```
-    /// use bouquet::{Filter, Scalable};
-    /// let mut filter = Filter::from_structure(Scalable::with_rate(1_000, 0.01)?)?;
+    /// use bouquet::{AnyFilter, Scalable};
+    /// let mut filter = AnyFilter::from_structure(Scalable::with_rate(1_000, 0.01)?)?;
     /// let room = filter.grow()?;
     /// assert_eq!(room.capacity(), 1_000);
     /// room.grow()?;
@@ -492,10 +493,10 @@ impl Filter {
     /// Coding for transmission.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
+    /// use bouquet::{Bloom, AnyFilter};
     /// let mut flowers = Bloom::with_size(1_000, 1)?;
     /// flowers.insert("rose");
-    /// let entropy = Filter::from_structure(flowers)?.compress()?.entropy_bits();
+    /// let entropy = AnyFilter::from_structure(flowers)?.compress()?.entropy_bits();
     /// assert!((11.4..11.5).contains(&entropy), "1,000 H(1/1,000)");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -506,15 +507,15 @@ impl Filter {
     /// Takes in everything that `other` holds.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
-    /// let mut filter = Filter::from_structure(Bloom::with_size(1_000, 7)?)?;
+    /// use bouquet::{Bloom, AnyFilter};
+    /// let mut filter = AnyFilter::from_structure(Bloom::with_size(1_000, 7)?)?;
     /// let mut other = filter.clone();
     /// other.insert()?.insert(b"rose".as_slice().into())?;
     /// filter.merge(&other)?;
     /// assert!(filter.contains()?.contains(b"rose"));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    pub fn merge(&mut self, other: &Filter) -> Result<()> {
+    pub fn merge(&mut self, other: &AnyFilter) -> Result<()> {
         self.same_kind(other)?;
         self.verb(Verb::Merge, self.kind.verbs.merge)?(&mut *self.value, &*other.value)
     }
@@ -522,8 +523,8 @@ impl Filter {
     /// Keeps what `other` also holds.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
-    /// let mut both = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// use bouquet::{Bloom, AnyFilter};
+    /// let mut both = AnyFilter::from_structure(Bloom::with_rate(100, 0.01)?)?;
     /// both.insert()?.insert(b"rose".as_slice().into())?;
     /// let other = both.clone();
     /// both.insert()?.insert(b"iris".as_slice().into())?;
@@ -531,7 +532,7 @@ impl Filter {
     /// assert!(both.contains()?.contains(b"rose") && !both.contains()?.contains(b"iris"));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    pub fn intersect(&mut self, other: &Filter) -> Result<()> {
+    pub fn intersect(&mut self, other: &AnyFilter) -> Result<()> {
         self.same_kind(other)?;
         self.verb(Verb::Intersect, self.kind.verbs.intersect)?(&mut *self.value, &*other.value)
     }
@@ -539,10 +540,10 @@ impl Filter {
     /// The number of distinct keys.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
+    /// use bouquet::{Bloom, AnyFilter};
     /// let mut numbers = Bloom::with_rate(1_000, 0.01)?;
     /// (0..2_000u64).for_each(|i| _ = numbers.insert(&(i % 500)));
-    /// let estimate = Filter::from_structure(numbers)?.cardinality()?;
+    /// let estimate = AnyFilter::from_structure(numbers)?.cardinality()?;
     /// assert!((estimate.keys - 500.0).abs() < 5.0 * estimate.standard_error && !estimate.saturated);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -553,20 +554,20 @@ impl Filter {
     /// How this set and another overlap.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
+    /// use bouquet::{Bloom, AnyFilter};
     /// let mut filters = [Bloom::with_rate(1_000, 0.001)?, Bloom::with_rate(1_000, 0.001)?];
     /// (0..600u64).for_each(|number| _ = filters[0].insert(&number));
     /// (400..1_000u64).for_each(|number| _ = filters[1].insert(&number));
-    /// let [one, two] = filters.map(Filter::from_structure);
+    /// let [one, two] = filters.map(AnyFilter::from_structure);
     /// assert!((one?.overlap(&two?)?.jaccard - 0.2).abs() < 0.05, "200 of 1,000 are in both");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    pub fn overlap(&self, other: &Filter) -> Result<Overlap> {
+    pub fn overlap(&self, other: &AnyFilter) -> Result<Overlap> {
         self.same_kind(other)?;
         (self.verb(Verb::Cardinality, self.kind.verbs.cardinality)?.two)(&*self.value, &*other.value)
     }
 
-    fn same_kind(&self, other: &Filter) -> Result<()> {
+    fn same_kind(&self, other: &AnyFilter) -> Result<()> {
         crate::error::same("kind", self.kind.facts().id, other.kind.facts().id)
     }
 
@@ -574,8 +575,8 @@ impl Filter {
     /// A small change makes a short patch. Kind and hashing must be equal; a keyed filter may be locked.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, Filter};
-    /// let old = Filter::from_structure(CountingBloom::with_rate(10_000, 0.01)?)?;
+    /// use bouquet::{CountingBloom, AnyFilter};
+    /// let old = AnyFilter::from_structure(CountingBloom::with_rate(10_000, 0.01)?)?;
     /// let mut new = old.clone();
     /// new.insert()?.insert(b"rose".as_slice().into())?;
     /// let patch = old.delta(&new)?;
@@ -583,7 +584,7 @@ impl Filter {
     /// assert_eq!(old.patched(&patch)?.to_bytes(), new.to_bytes());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    pub fn delta(&self, new: &Filter) -> Result<Vec<u8>> {
+    pub fn delta(&self, new: &AnyFilter) -> Result<Vec<u8>> {
         self.same_kind(new)?;
         crate::error::same("hashing", self.hashing(), new.hashing())?;
         codec::patch_between(&self.to_raw_bytes(), &new.to_raw_bytes())
@@ -593,8 +594,8 @@ impl Filter {
     /// of this one, is refused.
     ///
     /// ```
-    /// use bouquet::{Error, Filter, Scalable};
-    /// let old = Filter::from_structure(Scalable::with_rate(100, 0.01)?)?;
+    /// use bouquet::{Error, AnyFilter, Scalable};
+    /// let old = AnyFilter::from_structure(Scalable::with_rate(100, 0.01)?)?;
     /// let mut new = old.clone();
     /// new.grow()?.grow()?;
     /// let patch = old.delta(&new)?;
@@ -603,7 +604,7 @@ impl Filter {
     /// assert!(matches!(old.patched(&patch[..50]), Err(Error::Truncated { .. })));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    pub fn patched(&self, patch: &[u8]) -> Result<Filter> {
+    pub fn patched(&self, patch: &[u8]) -> Result<AnyFilter> {
         self.patched_with(patch, &OpenOptions::default())
     }
 
@@ -611,15 +612,15 @@ impl Filter {
     /// new one will be.
     ///
     /// ```
-    /// use bouquet::{Bloom, Error, Filter, OpenOptions};
-    /// let old = Filter::from_structure(Bloom::with_size(64, 1)?)?;
+    /// use bouquet::{Bloom, Error, AnyFilter, OpenOptions};
+    /// let old = AnyFilter::from_structure(Bloom::with_size(64, 1)?)?;
     /// let mut new = old.clone();
     /// (0..500u64).try_for_each(|key| new.insert()?.insert(key.to_le_bytes().as_slice().into()).map(drop))?;
     /// let options = OpenOptions { max_fill: Some(0.5), ..OpenOptions::default() };
     /// assert!(matches!(old.patched_with(&old.delta(&new)?, &options), Err(Error::Overfull { .. })));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    pub fn patched_with(&self, patch: &[u8], options: &OpenOptions) -> Result<Filter> {
+    pub fn patched_with(&self, patch: &[u8], options: &OpenOptions) -> Result<AnyFilter> {
         let max_coded_bits = options.max_coded_bits.unwrap_or(codec::MAX_CODED_BITS);
         let frame = codec::apply_patch(&self.to_raw_bytes(), patch, max_coded_bits)?;
         let options = OpenOptions {
@@ -643,8 +644,8 @@ impl Filter {
     /// Writes the frame.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
-    /// let filter = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// use bouquet::{Bloom, AnyFilter};
+    /// let filter = AnyFilter::from_structure(Bloom::with_rate(100, 0.01)?)?;
     /// let mut stream = b"after this: ".to_vec();
     /// filter.write_to(&mut stream)?;
     /// assert_eq!(stream[12..], filter.to_bytes());
@@ -657,12 +658,12 @@ impl Filter {
     /// Writes the frame with its bit stores arithmetic-coded, for transmission.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
-    /// let filter = Filter::from_structure(Bloom::with_rate(10_000, 0.01)?)?;
+    /// use bouquet::{Bloom, AnyFilter};
+    /// let filter = AnyFilter::from_structure(Bloom::with_rate(10_000, 0.01)?)?;
     /// let mut stream = Vec::new();
     /// filter.write_compressed_to(&mut stream)?;
     /// assert!(stream.len() < 1_000 && filter.to_bytes().len() > 10_000);
-    /// assert!(Filter::from_bytes(&stream).is_ok(), "the frame says how it is coded");
+    /// assert!(AnyFilter::from_bytes(&stream).is_ok(), "the frame says how it is coded");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_compressed_to(&self, out: &mut impl Write) -> std::io::Result<()> {
@@ -677,9 +678,9 @@ impl Filter {
     /// The frame.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
+    /// use bouquet::{Bloom, AnyFilter};
     /// let flowers = Bloom::with_rate(100, 0.01)?;
-    /// let frame = Filter::from_structure(flowers.clone())?.to_bytes();
+    /// let frame = AnyFilter::from_structure(flowers.clone())?.to_bytes();
     /// assert_eq!(Bloom::from_bytes(&frame)?, flowers);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -693,10 +694,10 @@ impl Filter {
     /// The frame with its bit stores arithmetic-coded.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
+    /// use bouquet::{Bloom, AnyFilter};
     /// let mut flowers = Bloom::with_size(100_000, 7)?;
     /// flowers.insert("rose");
-    /// let sent = Filter::from_structure(flowers.clone())?.to_compressed_bytes();
+    /// let sent = AnyFilter::from_structure(flowers.clone())?.to_compressed_bytes();
     /// assert!(sent.len() < 1_000, "against 12,500 bytes in memory");
     /// assert_eq!(Bloom::from_bytes(&sent)?, flowers);
     /// # Ok::<(), bouquet::Error>(())
@@ -711,10 +712,10 @@ impl Filter {
     /// Reads a frame.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, Error, Filter};
+    /// use bouquet::{CountingBloom, Error, AnyFilter};
     /// let frame = CountingBloom::with_rate(100, 0.01)?.to_bytes();
-    /// assert_eq!(Filter::from_bytes(&frame)?.kind().facts().id, "counting");
-    /// assert!(matches!(Filter::from_bytes(&frame[..frame.len() / 2]), Err(Error::Truncated { .. })));
+    /// assert_eq!(AnyFilter::from_bytes(&frame)?.kind().facts().id, "counting");
+    /// assert!(matches!(AnyFilter::from_bytes(&frame[..frame.len() / 2]), Err(Error::Truncated { .. })));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -724,13 +725,13 @@ impl Filter {
     /// Reads a frame, with options.
     ///
     /// ```
-    /// use bouquet::{Error, Filter, OpenOptions, hash::{Hashing, Secret}, kind::Config, registry};
+    /// use bouquet::{Error, AnyFilter, OpenOptions, hash::{Hashing, Secret}, kind::Config, registry};
     /// let secret = Secret::random()?;
     /// let config = Config::new(registry::find("standard")?.facts()).set("items", "100")?;
-    /// let frame = Filter::new(&config.hashed(Hashing::keyed(secret.clone())))?.to_bytes();
-    /// assert!(matches!(Filter::from_bytes(&frame), Err(Error::Secret { .. })));
+    /// let frame = AnyFilter::new(&config.hashed(Hashing::keyed(secret.clone())))?.to_bytes();
+    /// assert!(matches!(AnyFilter::from_bytes(&frame), Err(Error::Secret { .. })));
     /// let options = OpenOptions { secret: Some(secret), ..OpenOptions::default() };
-    /// assert!(Filter::from_bytes_with(&frame, &options).is_ok());
+    /// assert!(AnyFilter::from_bytes_with(&frame, &options).is_ok());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn from_bytes_with(bytes: &[u8], options: &OpenOptions) -> Result<Self> {
@@ -774,12 +775,12 @@ impl Filter {
     /// Reads a filter from a file.
     ///
     /// ```
-    /// use bouquet::{Error, Filter, OpenOptions, Scalable};
+    /// use bouquet::{Error, AnyFilter, OpenOptions, Scalable};
     /// # let path = std::env::temp_dir().join(format!("bouquet-open-{}.bq", std::process::id()));
-    /// Filter::from_structure(Scalable::with_rate(100, 0.01)?)?.save(&path)?;
-    /// assert_eq!(Filter::open(&path, &OpenOptions::default())?.kind().facts().id, "scalable");
+    /// AnyFilter::from_structure(Scalable::with_rate(100, 0.01)?)?.save(&path)?;
+    /// assert_eq!(AnyFilter::open(&path, &OpenOptions::default())?.kind().facts().id, "scalable");
     /// # std::fs::remove_file(&path).unwrap();
-    /// assert!(matches!(Filter::open("no such file".as_ref(), &OpenOptions::default()), Err(Error::Io { .. })));
+    /// assert!(matches!(AnyFilter::open("no such file".as_ref(), &OpenOptions::default()), Err(Error::Io { .. })));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
@@ -791,13 +792,13 @@ impl Filter {
     /// their checksums unseen. Changing it copies the store to memory; the file never changes.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter, OpenOptions};
+    /// use bouquet::{Bloom, AnyFilter, OpenOptions};
     /// # let path = std::env::temp_dir().join(format!("bouquet-open-mapped-{}.bq", std::process::id()));
-    /// Filter::from_structure(Bloom::with_rate(1_000, 0.01)?)?.save(&path)?;
-    /// let mut mapped = Filter::open_mapped(&path, &OpenOptions::default())?;
+    /// AnyFilter::from_structure(Bloom::with_rate(1_000, 0.01)?)?.save(&path)?;
+    /// let mut mapped = AnyFilter::open_mapped(&path, &OpenOptions::default())?;
     /// mapped.insert()?.insert(b"rose".as_slice().into())?;
     /// assert!(mapped.contains()?.contains(b"rose"));
-    /// assert!(!Filter::open(&path, &OpenOptions::default())?.contains()?.contains(b"rose"), "the file is as it was");
+    /// assert!(!AnyFilter::open(&path, &OpenOptions::default())?.contains()?.contains(b"rose"), "the file is as it was");
     /// # drop(mapped);
     /// # std::fs::remove_file(&path).unwrap();
     /// # Ok::<(), bouquet::Error>(())
@@ -812,9 +813,9 @@ impl Filter {
     /// old file whole.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
+    /// use bouquet::{Bloom, AnyFilter};
     /// # let path = std::env::temp_dir().join(format!("bouquet-save-{}.bq", std::process::id()));
-    /// let filter = Filter::from_structure(Bloom::with_rate(100, 0.01)?)?;
+    /// let filter = AnyFilter::from_structure(Bloom::with_rate(100, 0.01)?)?;
     /// filter.save(&path)?;
     /// assert_eq!(std::fs::read(&path)?, filter.to_bytes());
     /// # std::fs::remove_file(&path)?;
@@ -827,9 +828,9 @@ impl Filter {
     /// As [`save`](Self::save), with the bit stores arithmetic-coded.
     ///
     /// ```
-    /// use bouquet::{Bloom, Filter};
+    /// use bouquet::{Bloom, AnyFilter};
     /// # let path = std::env::temp_dir().join(format!("bouquet-save-compressed-{}.bq", std::process::id()));
-    /// let filter = Filter::from_structure(Bloom::with_rate(10_000, 0.01)?)?;
+    /// let filter = AnyFilter::from_structure(Bloom::with_rate(10_000, 0.01)?)?;
     /// filter.save_compressed(&path)?;
     /// assert_eq!(std::fs::read(&path)?, filter.to_compressed_bytes());
     /// # std::fs::remove_file(&path)?;
@@ -844,60 +845,4 @@ fn kind_of(header: &Header, options: &OpenOptions) -> Result<&'static Kind> {
     let Some(kind) = options.kind else { return registry::by_number(header.kind) };
     crate::error::same("kind number", kind.facts().number, header.kind)?;
     Ok(kind)
-}
-
-fn io_error(path: &Path, source: std::io::Error) -> Error {
-    Error::Io { path: path.into(), source }
-}
-
-/// Creates a new hidden file in the directory. What an interrupted process of the same number has left there is passed
-/// over: in a container, every process may have number 1.
-fn create_beside(directory: &Path, name: &std::ffi::OsStr) -> std::io::Result<(std::path::PathBuf, File)> {
-    for attempt in 0..u32::MAX {
-        let mut beside = std::ffi::OsString::from(".");
-        beside.push(name);
-        beside.push(format!(".{}.{attempt}.tmp", std::process::id()));
-        let beside = directory.join(beside);
-        match File::options().write(true).create_new(true).open(&beside) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            opened => return opened.map(|file| (beside, file)),
-        }
-    }
-    Err(std::io::ErrorKind::AlreadyExists.into())
-}
-
-/// Writes a file beside its destination, syncs it and renames it into place; on any error the destination is as it
-/// was and nothing is left behind.
-pub(crate) fn write_atomically(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> std::io::Result<()>,
-) -> Result<()> {
-    let wrap = |source| io_error(path, source);
-    let name = path.file_name().ok_or_else(|| wrap(std::io::ErrorKind::InvalidFilename.into()))?;
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let (beside, file) = create_beside(directory, name).map_err(wrap)?;
-    let written = (|| {
-        // A file that is replaced keeps its permissions.
-        if let Ok(old) = std::fs::metadata(path) {
-            file.set_permissions(old.permissions())?;
-        }
-        let mut out = BufWriter::with_capacity(1 << 20, &file);
-        write(&mut out)?;
-        out.flush()?;
-        drop(out);
-        file.sync_all()?;
-        std::fs::rename(&beside, path)?;
-        // The rename itself is durable once the directory is synced; not every system can open one.
-        if let Ok(directory) = File::open(directory) {
-            let _ = directory.sync_all();
-        }
-        Ok(())
-    })();
-    written.map_err(|source| {
-        let _ = std::fs::remove_file(&beside);
-        wrap(source)
-    })
 }

@@ -17,7 +17,7 @@ use crate::theory;
 /// OR of the filters, and every filter with this engine can be merged.
 ///
 /// ```
-/// use bouquet::{Bloom, core::Layout, hash::Hashing};
+/// use bouquet::{Bloom, membership::Layout, hash::Hashing};
 /// let mut filter = Bloom::with_rate(100, 0.01)?;
 /// filter.insert("rose");
 /// let mut positions = 0;

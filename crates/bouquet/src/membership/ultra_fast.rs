@@ -33,12 +33,12 @@
 use std::sync::atomic::AtomicU64;
 
 use crate::capability::{Estimate, NoteType};
-use crate::core::layout::{CACHED_WORDS, set_each, set_each_shared, test_each};
-use crate::core::{BitFilter, Layout};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
 use crate::key::{BATCH, Key, one_batch_ahead};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::membership::layout::{CACHED_WORDS, set_each, set_each_shared, test_each};
+use crate::membership::{BitFilter, Layout};
 use crate::simd::{INLINED, Place, chosen, prefetch, split_block};
 use crate::store::{BitStore, Words};
 use crate::theory::blocks::{self, Inner};
@@ -46,7 +46,7 @@ use crate::theory::blocks::{self, Inner};
 /// An ultra-fast Bloom filter.
 ///
 /// ```
-/// use bouquet::core::ultra_fast::UltraFastBloom;
+/// use bouquet::membership::ultra_fast::UltraFastBloom;
 /// let mut filter = UltraFastBloom::with_rate(1_000, 0.01)?;
 /// filter.insert("rose");
 /// assert!(filter.contains("rose"));
@@ -190,7 +190,7 @@ impl Layout for Split {
         number: 6,
         name: "Ultra-fast Bloom filter",
         aliases: &["UFBF", "SBBF", "split-block", "parquet"],
-        family: "core",
+        family: "membership",
         papers: &[
             "J. Lu et al., Ultra-fast Bloom filters using SIMD techniques, 2017",
             "Apache Parquet, Split block Bloom filters, 2019",
@@ -454,7 +454,7 @@ impl UltraFastBloom {
     /// The bitset of a Parquet split-block filter; `None` unless the filter is in mode `parquet`.
     ///
     /// ```
-    /// use bouquet::core::ultra_fast::UltraFastBloom;
+    /// use bouquet::membership::ultra_fast::UltraFastBloom;
     /// let mut filter = UltraFastBloom::parquet(100, 0.01)?;
     /// filter.insert("rose");
     /// let bitset = filter.to_parquet().unwrap();
