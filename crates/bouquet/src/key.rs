@@ -7,7 +7,6 @@
 use crate::capability::Item;
 use crate::error::Result;
 use crate::hash::{Digest, Hashing};
-use crate::membership::CACHED_BITS;
 
 /// Something that can be a key.
 ///
@@ -122,6 +121,9 @@ pub(crate) fn digest_batch<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn
     }
     digests
 }
+
+/// Tables up to this size (256 KiB) are in the second-level cache of nearly every processor.
+pub(crate) const CACHED_BITS: u64 = 1 << 21;
 
 /// Tables up to this size (4 MiB) are in some cache, from which the processor fetches what it needs early enough by itself.
 pub(crate) const NEAR_BITS: u64 = 1 << 25;
@@ -319,7 +321,7 @@ mod tests {
             }
             check!(CountingBloom, CuckooFilter, QuotientFilter, DLeft);
         }
-        let is_far = |items| CuckooFilter::with_rate(items, 0.01).unwrap().is_far();
+        let is_far = |items| crate::shell::batch::is_far(CuckooFilter::with_rate(items, 0.01).unwrap().mechanism());
         assert!(!is_far(1_000) && is_far(300_000));
         let is_far = |items| DLeft::with_rate(items, 0.01).unwrap().is_far();
         assert!(!is_far(300_000) && is_far(5_000_000));

@@ -1,6 +1,7 @@
 //! What a kind says about itself, and its parameters.
 //!
-//! A structure implements [`Structure`] and the traits of its verbs; one constant registers both:
+//! A structure implements [`Structure`] and the traits of its verbs; the macro `kind!` registers whatever it implements. A kind
+//! outside of the registry may be given fewer verbs:
 //!
 //! ```
 //! use bouquet::kind::Kind;
@@ -23,7 +24,9 @@ use crate::error::Result;
 use crate::hash::Hashing;
 
 mod config;
+mod text;
 pub use config::{Config, Parameter, ParameterType, Setting, common};
+pub use text::Text;
 
 /// How answers of a kind can be wrong. What is not declared does not happen.
 ///
@@ -93,28 +96,31 @@ pub struct Facts {
     pub id: &'static str,
     /// The number in frames; never reused.
     pub number: u16,
-    /// The name in the literature.
-    pub name: &'static str,
     /// Other names and acronyms under which it is found.
     pub aliases: &'static [&'static str],
     /// The family that it belongs to.
     pub family: &'static str,
-    /// Who described it, when.
-    pub papers: &'static [&'static str],
-    /// One line: the question that it answers and for whom.
-    pub summary: &'static str,
-    /// How it works, in a few sentences.
-    pub idea: &'static str,
-    /// Its formulas, one per line.
-    pub formulas: &'static [&'static str],
-    /// When another kind is the better choice.
-    pub choose_another: &'static str,
+    /// What people read about it: the page beside its source.
+    pub text: Text,
     /// How its answers can be wrong.
     pub errors: &'static [ErrorClass],
     /// What a key carries, with the usual settings; [`Kind::note`] knows of others.
     pub note: NoteType,
     /// Its parameters.
     pub parameters: &'static [Parameter],
+}
+
+impl Facts {
+    /// The name in the literature.
+    ///
+    /// ```
+    /// assert_eq!(bouquet::registry::find("cuckoo")?.facts().name(), "Cuckoo filter");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.text.title()
+    }
 }
 
 /// What a filter of given parameters takes, before it is made.
@@ -616,39 +622,71 @@ pub struct KindBuilder<T> {
 }
 
 macro_rules! register {
-    ($($field:ident, $capability:ident, $cast:expr;)*) => {$(
-        impl<T: Structure + $capability> KindBuilder<T> {
+    ($($field:ident, $constant:ident, $capability:ident, $signature:ty, $cast:expr;)*) => {
+        $(impl<T: Structure + $capability> KindBuilder<T> {
             #[doc = concat!("The structure has [`", stringify!($capability), "`].")]
             #[must_use]
             pub const fn $field(mut self) -> Self {
                 self.kind.verbs.$field = Some($cast);
                 self
             }
+        })*
+
+        /// What a type implements of the verbs: its own constants if it does, those of [`Lacks`] otherwise. The former hide the
+        /// latter where the type is named, as in `kind!`.
+        pub(crate) struct Probe<T>(std::marker::PhantomData<T>);
+
+        /// The verbs that a type does not implement.
+        pub(crate) trait Lacks {
+            $(const $constant: Option<$signature> = None;)*
         }
-    )*};
+
+        impl<T> Lacks for Probe<T> {}
+
+        $(impl<T: Structure + $capability> Probe<T> {
+            pub(crate) const $constant: Option<$signature> = Some($cast);
+        })*
+
+        /// The registry's row of a type, with every verb that it implements.
+        macro_rules! kind {
+            ($of:ty) => {{
+                #[allow(unused_imports, reason = "a type may implement every verb")]
+                use $crate::kind::Lacks as _;
+                $crate::kind::Kind::of::<$of>().with($crate::kind::Verbs {
+                    $($field: <$crate::kind::Probe<$of>>::$constant,)*
+                })
+            }};
+        }
+    };
 }
 
 register! {
-    contains, Contains, |value| own::<T>(value);
-    insert, Insert, |value| own_mut::<T>(value);
-    remove, Remove, |value| own_mut::<T>(value);
-    count, Count, |value| own::<T>(value);
-    get, Get, |value| own::<T>(value);
-    classify, Classify, |value| own::<T>(value);
-    list, List, |value| own::<T>(value);
-    top, Top, |value| own::<T>(value);
-    decode, Decode, |value| own::<T>(value);
-    advance, Advance, |value| own_mut::<T>(value);
-    grow, Grow, |value| own_mut::<T>(value);
-    merge, Merge, |value, other| own_mut::<T>(value).merge(own::<T>(other));
-    intersect, Intersect, |value, other| own_mut::<T>(value).intersect(own::<T>(other));
-    compress, Compress, |value| own::<T>(value);
-    build_from, BuildFrom, |config, data| Ok(Box::new(T::build_from(config, data)?));
-    cardinality, Cardinality, CardinalityVerbs {
+    contains, CONTAINS, Contains, fn(&dyn Any) -> &dyn Contains, |value| own::<T>(value);
+    insert, INSERT, Insert, fn(&mut dyn Any) -> &mut dyn Insert, |value| own_mut::<T>(value);
+    remove, REMOVE, Remove, fn(&mut dyn Any) -> &mut dyn Remove, |value| own_mut::<T>(value);
+    count, COUNT, Count, fn(&dyn Any) -> &dyn Count, |value| own::<T>(value);
+    get, GET, Get, fn(&dyn Any) -> &dyn Get, |value| own::<T>(value);
+    classify, CLASSIFY, Classify, fn(&dyn Any) -> &dyn Classify, |value| own::<T>(value);
+    list, LIST, List, fn(&dyn Any) -> &dyn List, |value| own::<T>(value);
+    top, TOP, Top, fn(&dyn Any) -> &dyn Top, |value| own::<T>(value);
+    decode, DECODE, Decode, fn(&dyn Any) -> &dyn Decode, |value| own::<T>(value);
+    advance, ADVANCE, Advance, fn(&mut dyn Any) -> &mut dyn Advance, |value| own_mut::<T>(value);
+    grow, GROW, Grow, fn(&mut dyn Any) -> &mut dyn Grow, |value| own_mut::<T>(value);
+    merge, MERGE, Merge, fn(&mut dyn Any, &dyn Any) -> Result<()>,
+        |value, other| own_mut::<T>(value).merge(own::<T>(other));
+    intersect, INTERSECT, Intersect, fn(&mut dyn Any, &dyn Any) -> Result<()>,
+        |value, other| own_mut::<T>(value).intersect(own::<T>(other));
+    cardinality, CARDINALITY, Cardinality, CardinalityVerbs, CardinalityVerbs {
         one: |value| own::<T>(value).cardinality(),
         two: |value, other| own::<T>(value).overlap(own::<T>(other)),
     };
+    compress, COMPRESS, Compress, fn(&dyn Any) -> &dyn Compress, |value| own::<T>(value);
+    build_from, BUILD_FROM, BuildFrom, fn(&Config, &Dataset<'_>) -> Result<Boxed>,
+        |config, data| Ok(Box::new(T::build_from(config, data)?));
 }
+
+/// Registers a type with every verb that it implements.
+pub(crate) use kind;
 
 impl<T: Structure> KindBuilder<T> {
     /// The finished row.
@@ -660,6 +698,12 @@ impl<T: Structure> KindBuilder<T> {
     /// ```
     #[must_use]
     pub const fn done(self) -> Kind {
+        self.kind
+    }
+
+    /// The row with these verbs.
+    pub(crate) const fn with(mut self, verbs: Verbs) -> Kind {
+        self.kind.verbs = verbs;
         self.kind
     }
 }

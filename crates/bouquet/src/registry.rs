@@ -93,7 +93,7 @@ pub fn default_kind(items_known: bool) -> &'static Kind {
 
 fn names(kind: &'static Kind) -> impl Iterator<Item = &'static str> {
     let facts = kind.facts();
-    [facts.id, facts.name].into_iter().chain(facts.aliases.iter().copied())
+    [facts.id, facts.name()].into_iter().chain(facts.aliases.iter().copied())
 }
 
 fn unknown(name: &str) -> Error {

@@ -17,21 +17,19 @@ fn page() -> String {
             let facts = kind.facts();
             let verbs: Vec<_> = kind.verbs().map(|verb| kind.verb_text(verb)).collect();
             let errors: Vec<_> = facts.errors.iter().map(|class| class.name()).collect();
-            let _ = write!(out, "\n### `{}`: {}\n\n{}\n\n{}\n\n", facts.id, facts.name, facts.summary, facts.idea);
-            for formula in facts.formulas {
-                let _ = writeln!(out, "    {formula}");
+            let _ = write!(out, "\n### `{}`: {}\n", facts.id, facts.name());
+            for (title, body) in facts.text.sections() {
+                let _ = write!(out, "\n#### {title}\n\n{}\n", body.replace("\n### ", "\n##### "));
             }
             let _ = write!(
                 out,
-                "\n- Also called: {}. Number in frames: {}. A key carries: {}.\n- Can: {}.\n- Errors: {}.\n\
-                 - Another kind when {}\n- Paper: {}.\n\n",
+                "\n#### In the tools\n\n- Also called: {}. Number in frames: {}. A key carries: {}.\n- Can: {}.\n\
+                 - Errors: {}.\n\n",
                 facts.aliases.join(", "),
                 facts.number,
                 facts.note.name(),
                 verbs.join(", "),
                 errors.join(", "),
-                facts.choose_another,
-                facts.papers.join("; "),
             );
             out.push_str("| parameter | takes | default | meaning |\n|---|---|---|---|\n");
             for parameter in facts.parameters {

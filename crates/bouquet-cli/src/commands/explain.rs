@@ -63,23 +63,53 @@ fn explain_mode(mode: &Mode, width: usize) -> String {
 
 fn explain(kind: &Kind, width: usize) -> String {
     let facts = kind.facts();
-    let mut text = format!("{} ({})\n", facts.name, facts.id);
+    let mut text = format!("{} ({})\n", facts.name(), facts.id);
+    for (title, body) in facts.text.sections() {
+        text.push_str(&format!("\n{title}\n"));
+        write_markdown(&mut text, width, body);
+    }
     let mut section = |title: &str, lines: &[&str]| write_section(&mut text, width, title, lines);
     let listed = |words: Vec<&str>| if words.is_empty() { "none".to_owned() } else { words.join(", ") };
-
-    section("Question", &[facts.summary]);
-    section("Idea", &[facts.idea]);
-    section("Formulas", facts.formulas);
     let verbs: Vec<_> = kind.verbs().map(|verb| kind.verb_text(verb)).collect();
     section("Can", &[&listed(verbs.iter().map(String::as_str).collect())]);
     section("Errors", &[&listed(facts.errors.iter().map(|class| class.name()).collect())]);
     section("Behind the key's TAB", &[facts.note.name()]);
-    section("Choose another when", &[facts.choose_another]);
-    section("Papers", facts.papers);
     section("Also called", &[&listed(facts.aliases.to_vec())]);
     section("Family", &[facts.family]);
     text.push_str(&parameters(kind, width));
     text
+}
+
+/// Markdown for a terminal: paragraphs and list items are wrapped; pictures, formulas and tables stay as they are.
+fn write_markdown(text: &mut String, width: usize, body: &str) {
+    let (mut paragraph, mut verbatim) = (String::new(), false);
+    let flush = |text: &mut String, paragraph: &mut String| {
+        let indent = if paragraph.starts_with("- ") { "    " } else { "  " };
+        if !paragraph.is_empty() {
+            let options = whole_words(width).initial_indent("  ").subsequent_indent(indent);
+            text.push_str(&textwrap::fill(paragraph, options));
+            text.push('\n');
+        }
+        paragraph.clear();
+    };
+    for line in body.lines() {
+        let is_fence = line.starts_with("```");
+        if is_fence || verbatim || line.starts_with('|') || line.is_empty() || line.starts_with("- ") {
+            flush(text, &mut paragraph);
+        }
+        if is_fence {
+            verbatim = !verbatim;
+        } else if verbatim || line.starts_with('|') {
+            text.push_str(&format!("  {line}\n"));
+        } else if line.is_empty() {
+            text.push('\n');
+        } else {
+            let line = line.trim().trim_start_matches("### ");
+            paragraph.push_str(if paragraph.is_empty() { "" } else { " " });
+            paragraph.push_str(line);
+        }
+    }
+    flush(text, &mut paragraph);
 }
 
 fn parameters(kind: &Kind, width: usize) -> String {
@@ -109,8 +139,10 @@ mod tests {
     fn every_explanation_keeps_to_its_width_and_names_every_parameter() {
         for kind in bouquet::registry::kinds() {
             let text = explain(kind, 72);
+            // Pictures and formulas keep the width that they were drawn with.
             for line in text.lines() {
-                assert!(line.chars().count() <= 72, "{line}");
+                let drawn = kind.facts().text.markdown().contains(line.strip_prefix("  ").unwrap_or(line));
+                assert!(drawn || line.chars().count() <= 72, "{line}");
             }
             for parameter in kind.facts().parameters {
                 assert!(text.contains(&format!("\n  {}", parameter.name)), "{text}");

@@ -63,7 +63,7 @@ impl Info {
         let parameters: Vec<_> =
             config.settings().map(|(parameter, setting)| format!("{}={setting}", parameter.name)).collect();
         print_rows(&[
-            ("kind", format!("{} ({})", facts.id, facts.name)),
+            ("kind", format!("{} ({})", facts.id, facts.name())),
             ("items", stats.items.to_string()),
             ("bits", stats.bits.to_string()),
             ("bits per item", bits_per_item.map_or("-".into(), number)),

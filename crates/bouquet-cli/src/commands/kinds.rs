@@ -1,6 +1,6 @@
 //! `bouquet kinds`: what exists.
 
-use bouquet::kind::{Facts, Kind, Parameter, ParameterType, Verb};
+use bouquet::kind::{Kind, Parameter, ParameterType, Verb};
 use bouquet::registry;
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -43,7 +43,7 @@ impl Kinds {
             }
             text.push_str(&format!("{}: {}\n", family.name, family.summary));
             let line = |kind: &Kind| {
-                let Facts { id, summary, .. } = kind.facts();
+                let (id, summary) = (kind.facts().id, kind.facts().text.summary());
                 let needs: Vec<_> =
                     verbs.iter().map(|verb| kind.needs_text(*verb)).filter(|text| !text.is_empty()).collect();
                 let needs = if needs.is_empty() { String::new() } else { format!(" (with {})", needs.join(" and ")) };
@@ -79,17 +79,17 @@ fn in_json(kind: &Kind) -> Value {
     let facts = kind.facts();
     json!({
         "kind": facts.id,
-        "name": facts.name,
+        "name": facts.name(),
         "aliases": facts.aliases,
         "family": facts.family,
-        "summary": facts.summary,
+        "summary": facts.text.summary(),
         "can": kind.verbs().map(Verb::name).collect::<Vec<_>>(),
         "needs": kind.verbs().filter_map(|verb| needs_in_json(kind, verb)).collect::<Map<_, _>>(),
         "errors": facts.errors.iter().map(|class| class.name()).collect::<Vec<_>>(),
         "note": facts.note.name(),
         "in_place": kind.is_in_place(),
         "parameters": facts.parameters.iter().map(parameter_in_json).collect::<Vec<_>>(),
-        "papers": facts.papers,
+        "papers": facts.text.items("Papers").collect::<Vec<_>>(),
     })
 }
 

@@ -1,38 +1,4 @@
-//! The generalized Bloom filter (Laufer, Velloso, Duarte, 2005/2011).
-//!
-//! # The idea
-//!
-//! A peer can send a standard filter of ones, which contains everything. This filter has functions of two sorts: inserting a
-//! key sets the bits of its k1 functions h, then resets those of its k0 functions g. A key is contained if its g bits are zero
-//! and its h bits are one, so no array, however filled, can say yes to many keys.
-//!
-//! ```text
-//! before            1  0  0  1  1  0  1  0      any content will do
-//! h set                1        1
-//! g reset                    0           0
-//!                   1  1  0  0  1  0  1  0
-//! ```
-//!
-//! A position that both sorts hit ends as zero, and the question leaves it out of the h bits: otherwise such a key (one in
-//! m/(k0 k1)) could never be found.
-//!
-//! # The formula
-//!
-//! An array of which the share p is zero accepts an absent key with probability p^k0 (1-p)^k1, at most
-//! F_p = (k0/(k0+k1))^k0 (k1/(k0+k1))^k1: 4^-k for k0 = k1 = k. Later keys overwrite earlier ones; with m/n bits per key each is
-//! missed with a probability of at most F_n = 1 - p00^k0 p11^k1, about 2 k0 k1 n/m: see [`theory::generalized`](generalized).
-//!
-//! # Guarantee and cost
-//!
-//! The last key is always found, an earlier one the less surely the longer ago it came; order matters. False positives at most
-//! at the rate F_p, whatever the array holds, for keys that are not chosen to fit it: an array of ones contains nothing. Who
-//! knows the functions can still craft an array that contains a few chosen keys; a [secret](crate::hash::Hashing::keyed) takes
-//! that away. The price is memory: hundreds of bits per key (F_p 1.6 %, F_n 1 % takes 1,800), though an honest array that began
-//! with zeros is nearly empty and compresses to a small part of that. k0 + k1 reads per operation.
-//!
-//! # Choose another
-//!
-//! when the filter stays where it is made: [`standard`](crate::membership::standard), in a hundredth of the memory.
+#![doc = include_str!("generalized.md")]
 
 use crate::capability::{Compress, Contains, Insert, Item, NoteType};
 use crate::codec::{Decoder, Encoder};
@@ -40,7 +6,8 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, SplitMix};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::simd::prefetch;
 use crate::store::BitStore;
@@ -74,7 +41,7 @@ pub struct GeneralizedBloom {
 }
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<GeneralizedBloom>().contains().insert().compress().done();
+pub const KIND: Kind = kind!(GeneralizedBloom);
 
 /// What an empty filter holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -640,28 +607,9 @@ impl Structure for GeneralizedBloom {
     const FACTS: Facts = Facts {
         id: "generalized",
         number: 160,
-        name: "Generalized Bloom filter",
         aliases: &["GBF", "generalised"],
         family: "accuracy",
-        papers: &[
-            "R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte, Generalized Bloom filters, 2005",
-            "R. P. Laufer, P. B. Velloso, O. C. M. B. Duarte, A generalized Bloom filter to secure distributed network \
-             applications, 2011",
-        ],
-        summary: "Is x in a set that a peer describes, who may lie? A filter of ones contains nothing.",
-        idea: "Inserting a key sets the bits of its k1 functions, then resets those of its k0 others. A key is contained if \
-               the k0 bits are zero and the k1 bits, but for those that it resets itself, are one. So an array that is \
-               nearly full or nearly empty accepts nearly nothing, and none accepts more than a bounded share of the absent \
-               keys. Later keys overwrite earlier ones, which are then missed.",
-        formulas: &[
-            "false positives p^k0 (1-p)^k1 with the share p of zeros, at most F_p = (k0/(k0+k1))^k0 (k1/(k0+k1))^k1",
-            "zeros after n keys p = p0 u + k0/(k0+k1) (1-u), u = (1-1/m)^((k0+k1) n)",
-            "false negatives at most F_n = 1 - p00^k0 p11^k1, p00 = u + k0/(k0+k1) (1-u), p11 = u + k1/(k0+k1) (1-u), about \
-             2 k0 k1 n/m",
-        ],
-        choose_another: "the filter stays where it was made: standard, in a hundredth of the memory (this one takes hundreds \
-                         of bits per key, 2 k0 k1 / F_n); filters of several peers are to be merged: standard, with a limit \
-                         on its fill.",
+        text: Text::new(include_str!("generalized.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::FalseNegative],
         note: NoteType::None,
         parameters: &[ITEMS, FPR, FNR, RATIO, BITS, RESET_HASHES, SET_HASHES, START, START_ZEROS, START_SEED],

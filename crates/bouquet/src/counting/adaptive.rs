@@ -1,37 +1,4 @@
-//! The adaptive Bloom filter (Matsumoto, Hazeyama, Kadobayashi, 2008).
-//!
-//! # The idea
-//!
-//! A plain bit vector can count without limit when a key has not k positions but an endless sequence of them. The first
-//! k say that it is there; each insertion follows the sequence from position k+1 on to the first zero, and sets it. The
-//! run of ones from k+1 on is the count, and some foreign ones that lie in it.
-//!
-//! ```text
-//! rose      h1 h2 h3 | h4 h5 h6 h7 h8 ...
-//! bits       1  1  1 |  1  1  1  0  .          inserted twice, and one foreign bit in the run: raw count 3
-//! ```
-//!
-//! # The formula
-//!
-//! In a vector with a share rho of ones a scan passes g = rho/(1-rho) foreign ones. A key that came f times has the raw
-//! count f(1 + G) + g(rho) on average, where G is the mean of g over the insertions, which the filter keeps: so
-//! f^ = (raw - g)/(1 + G). See [`theory::adaptive`]. The false-positive rate is rho^k.
-//!
-//! # Layouts
-//!
-//! `shared` has one vector. `split` has one for membership and one for counts: every insertion sets exactly one new
-//! count bit, so its fill is N/m2, and counts do not spoil membership.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives; the raw count is never too small, the corrected one errs both ways. Nothing can be removed. An
-//! insertion of a key that came f times reads k + f(1+G) bits: right for many keys that come few times and a few that
-//! come often. When 95 % of the count vector are ones, insertions are refused with [`Error::Full`], because scans would
-//! not end.
-//!
-//! # Choose another
-//!
-//! when keys are removed: [`counting`](super::counting); for counts of fixed cost: [`space_code`](super::space_code).
+#![doc = include_str!("adaptive.md")]
 
 use crate::capability::{Contains, Count, Insert, Item, Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
@@ -41,13 +8,14 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, probes};
 use crate::key::Key;
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::store::BitStore;
 use crate::theory::{self, adaptive, spread};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Adaptive>().contains().insert().count().done();
+pub const KIND: Kind = kind!(Adaptive);
 
 /// The stream of the digest that continues a key's sequence behind its first 64 positions.
 const SEQUENCE: u64 = 64;
@@ -513,24 +481,9 @@ impl Structure for Adaptive {
     const FACTS: Facts = Facts {
         id: "adaptive",
         number: 61,
-        name: "Adaptive Bloom filter",
         aliases: &["ABF"],
         family: "counting",
-        papers: &[
-            "Y. Matsumoto, H. Hazeyama, Y. Kadobayashi, Adaptive Bloom filter: a space-efficient counting algorithm \
-                   for unpredictable network traffic, 2008",
-        ],
-        summary: "How often did x come? Without limit, in plain bits, when nobody knows beforehand who comes often.",
-        idea: "A key has an endless sequence of positions. The first k say that it is there; each insertion sets the first \
-               zero behind them. The run of ones is the count and some foreign bits, of which the mean is known and can \
-               be taken off. Nothing can be removed.",
-        formulas: &[
-            "rate = rho^k",
-            "g(rho) = rho/(1-rho), G = mean of g over the insertions",
-            "E[raw] = f (1 + G) + g(rho now), estimate = (raw - g)/(1 + G)",
-            "split: rho = N/m2, G = -ln(1-rho)/rho - 1; shared: rho = 1 - e^(-k n/m) + N/m at most",
-        ],
-        choose_another: "keys are removed: counting; heavy counts at fixed cost: count-min or space-code.",
+        text: Text::new(include_str!("adaptive.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, INSERTIONS, FILL, LAYOUT, BITS, common::HASHES, COUNT_BITS],

@@ -1,45 +1,4 @@
-//! The multistage filter with conservative update (Estan, Varghese, 2002).
-//!
-//! # The idea
-//!
-//! Rows ("stages") of counters; a key has one in each, and the least of them is an upper estimate of its count. An
-//! occurrence needs to raise no counter above the new estimate, so it raises only those that are below it:
-//!
-//! ```text
-//! counters of a flow     3   2   7          the least is 2
-//! a packet of 4 bytes    6   6   7          6 = 2 + 4; the 7 has enough already
-//! ```
-//!
-//! That is a count-min sketch which is tighter, two to three times on average, at the same size. With a `threshold` it
-//! finds the heavy flows of a link: a flow whose estimate reaches the threshold enters the *flow memory*, where it is
-//! counted exactly from then on. On entry the counters stay as they are, and a flow in memory leaves them alone
-//! (`shield`), so that heavy flows do not push light ones over the threshold. An interval ends with
-//! [`end_interval`](ConservativeUpdate::end_interval): counters are cleared, and with `preserve` the flows that were
-//! large or new stay in memory, to be counted exactly from the start.
-//!
-//! | mode | a packet of s bytes | passes |
-//! |---|---|---|
-//! | `conservative` | counters below M + s become M + s, M the least of them | when M + s reaches the threshold T |
-//! | `plain` | s is added to all | when M + s reaches T |
-//! | `serial` | s is added to stage 1; stage i+1 sees it once the counter of stage i has reached T/d | when stage d has |
-//!
-//! # The formula
-//!
-//! With b counters in each of d stages and C bytes in the interval the strength is S = T b/C. A flow of s bytes passes a plain
-//! filter with probability at most ((1/S) T/(T-s))^d; conservative update only lowers that. At S = 10 and d = 4, 100 KB pass
-//! a threshold of 1 MB with at most 1.5e-4. As a sketch: the bounds of [`count_min`](super::count_min). See
-//! [`theory::sketch`](crate::theory::sketch).
-//!
-//! # Guarantee and cost
-//!
-//! No estimate is below the truth and no flow of T or more is missed, unless the flow memory is full, which
-//! [`dropped`](ConservativeUpdate::dropped) tells. Nothing can be removed, and there is no exact merge: the sum of two
-//! filters is an upper bound, offered as [`merge_upper_bound`](ConservativeUpdate::merge_upper_bound). d reads and up to d
-//! writes per occurrence.
-//!
-//! # Choose another
-//!
-//! when counts are taken back, added up exactly or asked for ranges: [`count_min`](super::count_min).
+#![doc = include_str!("conservative_update.md")]
 
 use crate::capability::{Advance, Count, Frequent, Insert, Item, Multiplicity, NoteType, Top};
 use crate::codec::{Decoder, Encoder};
@@ -50,13 +9,14 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, MAX_HASHES};
 use crate::key::{Key, insert_items};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::store::Counters;
 use crate::theory::{Size, sketch};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<ConservativeUpdate>().insert().count().top().advance().done();
+pub const KIND: Kind = kind!(ConservativeUpdate);
 
 /// How an occurrence changes the counters; see [the table](self).
 ///
@@ -540,21 +500,9 @@ impl Structure for ConservativeUpdate {
     const FACTS: Facts = Facts {
         id: "conservative-update",
         number: 67,
-        name: "Multistage filter with conservative update",
         aliases: &["CU", "CU-sketch", "multistage"],
         family: "counting",
-        papers: &["C. Estan, G. Varghese, New directions in traffic measurement and accounting, 2002"],
-        summary: "Which flows are heavy, and how often did x come? For streams into which things only come.",
-        idea: "Rows of counters; the least of a key's counters is an upper estimate of its count, and an occurrence \
-               raises only those that are below the new estimate. With a threshold, a key whose estimate reaches it is \
-               watched by name and counted exactly from then on, and leaves the counters alone.",
-        formulas: &[
-            "counters below M + s become M + s, M the least of them",
-            "S = T b/C; P(a flow of s < T (1 - 1/S) passes) <= ((1/S) T/(T-s))^d",
-            "flows that pass <= max(b/(S-1), z) + z, z = n (n/(S n - b))^d",
-            "count <= truth + eps N with probability 1 - delta, as count-min, and tighter",
-        ],
-        choose_another: "counts are taken back, added up exactly, or asked for ranges: count-min.",
+        text: Text::new(include_str!("conservative_update.md")),
         errors: &[ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[

@@ -1,39 +1,4 @@
-//! The count-min sketch (Cormode, Muthukrishnan, 2004).
-//!
-//! # The idea
-//!
-//! d rows of w counters. A key has one counter in each row, by a hash function of the row's own; an occurrence adds to
-//! them. Every counter is at least the key's count, and the least of them is the answer.
-//!
-//! ```text
-//! rose       row 0   7  0  3 [5] 1  0        5 occurrences and nothing else
-//!   |        row 1   2 [9] 0  0  4  1        5 and 4 of another key
-//!   +----->  row 2  [6] 0  0  8  0  2        5 and 1
-//!                                            count: 5
-//! ```
-//!
-//! Sketches are linear: the sum of two is the sketch of both streams, the difference that of what one has more. With
-//! `levels` there is a sketch per bit of an integer key, of the keys without their last bits: sums over ranges,
-//! quantiles and the frequent keys follow from the sketch alone.
-//!
-//! # The formula
-//!
-//! w = ceil(e/eps) and d = ceil(ln(1/delta)): a count is never too small, and larger than the truth by more than eps N, of N
-//! occurrences, with probability at most delta. The rows need no more than pairwise independent functions, which is what
-//! they have: (a x + b) mod (2⁶¹-1), scaled to w. See [`theory::sketch`](crate::theory::sketch).
-//!
-//! # Guarantee and cost
-//!
-//! No count below the truth as long as no more is taken out than was put in. With counters `i64` anything may be added or
-//! taken, and [`median`](CountMin::median) is within 3 eps of the sum of all absolute counts. A counter that reaches its
-//! end stays there; from then on counts say "at least". d reads or writes per operation, times the levels; 761 KB at the
-//! default of eps = 1e-4 and delta = 1e-3.
-//!
-//! # Choose another
-//!
-//! for streams in which nothing is taken out: [`conservative_update`](super::conservative_update), tighter in the same
-//! memory; for sets of which
-//! members are removed: [`counting`](super::counting).
+#![doc = include_str!("count_min.md")]
 
 use crate::capability::{Count, Frequent, Insert, Item, Merge, Multiplicity, NoteType, Remove, Top};
 use crate::codec::{Decoder, Encoder};
@@ -44,13 +9,14 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Key, insert_items};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::store::Counters;
 use crate::theory::{Size, sketch};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<CountMin>().insert().remove().count().top().merge().done();
+pub const KIND: Kind = kind!(CountMin);
 
 const WIDTH: Parameter = Parameter {
     name: "width",
@@ -716,22 +682,9 @@ impl Structure for CountMin {
     const FACTS: Facts = Facts {
         id: "count-min",
         number: 66,
-        name: "Count-min sketch",
         aliases: &["CMS", "CM-sketch", "countmin"],
         family: "counting",
-        papers: &["G. Cormode, S. Muthukrishnan, An improved data stream summary: the count-min sketch and its \
-                   applications, 2004"],
-        summary: "How often did x come? For endless streams, with a bound on the error that no key distribution breaks.",
-        idea: "Rows of counters; a key has one in each row by a pairwise independent function, and the least of them is \
-               its count. Sketches add up and subtract. With `levels`, a sketch per bit of integer keys, ranges, \
-               quantiles and frequent keys are read from the sketch alone. Signed counters allow negative counts.",
-        formulas: &[
-            "w = ceil(e/eps) counters in d = ceil(ln(1/delta)) rows",
-            "count <= truth + eps N with probability 1 - delta; expected excess of a row N/w",
-            "inner product: + eps N M; range: + 2 eps log2(U) N; median, signed: within 3 eps |a| with 1 - delta^(1/4)",
-            "a key among n distinct ones counts too much: (1 - (1 - 1/w)^(n-1))^d",
-        ],
-        choose_another: "nothing is taken out: conservative-update; sets that lose members: counting.",
+        text: Text::new(include_str!("count_min.md")),
         errors: &[ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, EPS, DELTA, WIDTH, ROWS, COUNTER, LEVELS, TOP],

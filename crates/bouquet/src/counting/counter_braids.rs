@@ -1,38 +1,4 @@
-//! Counter braids (Lu, Montanari, Prabhakar, Dharmapurikar, Kabbani, 2008).
-//!
-//! # The idea
-//!
-//! Every flow adds its packets to k small counters of a first layer, one in each of k slices. A counter that runs
-//! over keeps its low bits, sets a status bit, and adds its carry to k counters of the next layer, found by hashing
-//! its own number: few counters run over, so that a small layer of wide counters serves them all.
-//!
-//! ```text
-//! layer 2 (wide)          3   0   5   2                 c: carries of the counters below that ran over
-//!                          \ / \ /  \ |
-//! layer 1 (8 bits + s)    200:1   17:0   3:1   90:0     status 1: ran over
-//!                           |  \  /|  \ / |
-//! flows                    rose   iris   lily
-//! ```
-//!
-//! Nothing can be read while it counts. Once the list of flows is known, all sizes are solved for together, from the
-//! top: first the carries, then with them the full totals of the first layer, then the flows. Every flow has at least
-//! size 1, which gives an upper bound to each flow by each of its counters; upper bounds give lower bounds, those
-//! better upper bounds, and so on. When they meet, sizes are exact.
-//!
-//! # The formula
-//!
-//! With k = 3 all sizes are exact (with high probability) above beta* counters per flow: 1.222, 1.019, 0.854 and
-//! 0.647 when all, 0.7, 0.5 and 0.3 of the flows are larger than 1. See [`theory::braids`](braids).
-//!
-//! # Guarantee and cost
-//!
-//! Bounds are always right for a complete list of flows, exact or not; a list that lacks flows makes totals
-//! inconsistent, which is told. k counters per insertion, and k more for each that runs over; decoding takes some ten
-//! rounds over the edges, and 8 k bytes per flow. 12.2 bits per flow hold sizes of a heavy-tailed trace exactly.
-//!
-//! # Choose another
-//!
-//! when counts are asked for while it runs: [`counting`](super::counting).
+#![doc = include_str!("counter_braids.md")]
 
 use std::collections::HashMap;
 
@@ -42,7 +8,8 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::peel::Hypergraph;
 use crate::store::Counters;
@@ -53,7 +20,7 @@ mod solver;
 pub use solver::Bounds;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<CounterBraids>().insert().decode().merge().done();
+pub const KIND: Kind = kind!(CounterBraids);
 
 const MAX_HASHES: u64 = 8;
 
@@ -616,22 +583,9 @@ impl Structure for CounterBraids {
     const FACTS: Facts = Facts {
         id: "counter-braids",
         number: 68,
-        name: "Counter braids",
         aliases: &["braids", "CB"],
         family: "counting",
-        papers: &["Y. Lu, A. Montanari, B. Prabhakar, S. Dharmapurikar, A. Kabbani, Counter braids: a novel counter \
-                   architecture for per-flow measurement, 2008"],
-        summary: "How large was every flow? Exact sizes in a dozen bits per flow, decoded once the flows are listed.",
-        idea: "A flow adds to k small counters; one that runs over sets its status bit and adds its carry to k wide \
-               counters of a second layer, by hashing its own number. With the list of flows all sizes are solved for, \
-               carries first: bounds from each counter improve each other, upper and lower in turn, until they meet. \
-               The library's `decode` does that; there is no count while it runs.",
-        formulas: &[
-            "exact above beta* counters per flow (k = 3): 1.222, 1.019, 0.854, 0.647 if 1, 0.7, 0.5, 0.3 of the flows exceed 1",
-            "y = (1 - exp(-k x/beta))^(k-1), x = e (1 - exp(-k y/beta))^(k-1); beta* = least beta with x -> 0 from x = e",
-            "first layer 1.15 beta* n counters, second 1.3 times those that run over",
-        ],
-        choose_another: "counts are asked for while it runs: counting.",
+        text: Text::new(include_str!("counter_braids.md")),
         errors: &[ErrorClass::Unknown],
         note: NoteType::None,
         parameters: &[common::ITEMS, COUNTERS, UPPER, HASHES, LAYERS, WIDTH, TOP_WIDTH, LARGER, ACTIVE],

@@ -1,47 +1,4 @@
-//! The counting Bloom filter (Fan, Cao, Almeida, Broder, 2000).
-//!
-//! # The idea
-//!
-//! A Bloom filter cannot forget: a bit may belong to several keys. With a small counter in the place of each bit,
-//! inserting a key adds one to its k counters and removing it subtracts one; a counter that is not zero is a one.
-//!
-//! ```text
-//!                        rose             rose, iris
-//!                         |                  |
-//! counters    0  0  1  0  2  0  0  1  0  0  3  0     a key is in when none of its counters is zero,
-//! as bits     0  0  1  0  1  0  0  1  0  0  1  0     and as often as the least of them says, or less
-//! ```
-//!
-//! The k positions of a key are made distinct, so that no counter is counted twice for one key. The filter of the bits
-//! is the [`Bloom`] filter of the same keys (with `reduction` fastrange), bit for bit: [`CountingBloom::to_bloom`] gives it away.
-//!
-//! # The formula
-//!
-//! With n keys in m counters an absent key seems present with probability (1 - (1 - 1/m)^(kn))^k, as for bits. A counter
-//! is Binomial(nk, 1/m), nearly Poisson(nk/m): when half of the counters are in use one of them reaches 15 with
-//! probability 1.6e-15, so 4 bits do. For keys that come up to f times take ceil(log2(f + 16)) bits. The laws and bounds
-//! are in [`theory::counters`](crate::theory::counters).
-//!
-//! # What a full counter does
-//!
-//! | policy | insert | remove | |
-//! |---|---|---|---|
-//! | `sticky` | the largest value is final | leaves it | no key is ever lost; a frozen counter stays in use |
-//! | `saturate` | stays at the largest value | subtracts | as published: **keys can be lost**, see [`CountingBloom::lost`] |
-//! | `reject` | [`Error::Full`], nothing changes | subtracts | exact counters |
-//! | `widen` | all counters get one bit more | subtracts | exact counters, memory as needed |
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives and no count below the truth, as long as only keys are removed that were inserted, and with every
-//! policy but `saturate`. A key that was never inserted but seems present can be removed without anyone noticing; that
-//! takes counters from other keys, which may then seem absent. m w bits (38 per key at 1 % and w = 4; with the mirror of
-//! bits, which is for fast queries, 48), k memory reads for a query, fewer for absent keys, k reads and writes for a
-//! change. `widen` copies the counters once per bit.
-//!
-//! # Choose another
-//!
-//! when keys are never removed: [`crate::membership::standard`], a quarter of the memory.
+#![doc = include_str!("counting.md")]
 
 use crate::capability::{
     Cardinality, Compress, Contains, Count, Estimate, Insert, Item, Merge, Multiplicity, NoteType, Overlap, Remove,
@@ -53,14 +10,14 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key, digest_batch, insert_each, insert_items};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::membership::standard::{self, Bloom};
 use crate::store::{BitStore, Counters};
 
 /// The registry's row.
-pub const KIND: Kind =
-    Kind::of::<CountingBloom>().contains().insert().remove().count().merge().cardinality().compress().done();
+pub const KIND: Kind = kind!(CountingBloom);
 
 /// What happens when a counter is full.
 ///
@@ -676,24 +633,9 @@ impl Structure for CountingBloom {
     const FACTS: Facts = Facts {
         id: "counting",
         number: 50,
-        name: "Counting Bloom filter",
         aliases: &["CBF", "counting-bloom"],
         family: "counting",
-        papers: &["L. Fan, P. Cao, J. Almeida, A. Broder, Summary cache: a scalable wide-area web cache sharing \
-                   protocol, 2000"],
-        summary: "Is x still in S, and how often? For sets that lose members, such as the content of a cache.",
-        idea: "A small counter in the place of each bit of a Bloom filter. Inserting adds one to a key's k counters, \
-               removing subtracts one; a key with a zero among them is absent, and the least of them says how often \
-               a key is in. With the default policy a full counter stays for ever, so that no key is lost; the policy \
-               `saturate`, kept to repeat published experiments, subtracts from it and can lose keys. Only keys that \
-               were inserted may be removed: removing any other that seems present can make keys vanish.",
-        formulas: &[
-            "rate = (1 - (1 - 1/m)^(k n))^k; sliced (1 - (1 - k/m)^n)^k",
-            "counter = Binomial(n k, 1/m); P(any >= j) <= m P(c >= j) <= m (e n k / (j m))^j",
-            "half full: P(c >= 15) = 1.6e-15, so 4 bits do; keys up to f times: log2(f + 16) bits",
-            "P(count > truth) = rate with n-1 keys",
-        ],
-        choose_another: "keys are never removed: standard, a quarter of the memory.",
+        text: Text::new(include_str!("counting.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, COUNTERS, common::HASHES, WIDTH, POLICY, LAYOUT, MIRROR],

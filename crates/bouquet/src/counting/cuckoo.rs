@@ -1,62 +1,31 @@
-//! The cuckoo filter (Fan, Andersen, Kaminsky, Mitzenmacher, 2014).
-//!
-//! # The idea
-//!
-//! Keep a fingerprint of f bits for each key, in one of two buckets. The second bucket follows from the first and the
-//! fingerprint alone, and the first from the second in the same way, so that a fingerprint can be moved without its key:
-//! when both buckets are full, one of their fingerprints is sent to its other bucket, as a cuckoo's chick does with eggs.
-//!
-//! ```text
-//! bucket    0      1      2      3      4      5
-//!         | a7   | 3c   |      | 51 e0| 9b   |      |     rose: fingerprint 3c, buckets 1 and h(3c) - 1 = 4
-//!         | 12   | 88 . |      | 07 . | 4d . |      |     bucket 1 is full: 88 moves to h(88) - 1
-//! ```
-//!
-//! The other bucket of i is h(fingerprint) - i modulo their number B, which may be any number: taking it twice leads
-//! back to i. An empty slot is the fingerprint 0, which no key has.
-//!
-//! # The formula
-//!
-//! A stored fingerprint is found by the queries that have it, one in 2^f - 1, and one of its two buckets:
-//! 1 - (1 - 2/(B (2^f - 1)))^n, about 2 b a / 2^f with b slots per bucket, the share a of them in use. At 95 % of buckets of
-//! four this takes (log2(1/rate) + 3) / 0.95 bits per key, fewer than a Bloom filter below a rate of 3 %. See
-//! [`theory::fingerprints`](crate::theory::fingerprints).
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives, as long as only keys are removed that were inserted: **removing any other that seems present takes
-//! the fingerprint of another key, which may then seem absent.** An insertion can be refused, with
-//! [`Error::Full`] and nothing changed. The last fingerprint that finds no place after 500 moves waits in a slot of its
-//! own, where it is found like any other; only when that is taken are keys refused. The planned number of keys fits.
-//!
-//! A query or a removal reads two buckets. So does an insertion, which moves a fingerprint only if both are full: seldom before
-//! four fifths of the slots are in use, and more and more often from there on.
-//!
-//! Each copy of a key takes a slot: of one key 2b + 1 copies fit, and none more. With the setting `counter` a slot counts up
-//! to 2^counter copies. Keys cannot be listed, and tables not merged or enlarged: which keys a fingerprint belongs
-//! to is forgotten.
-//!
-//! `semisort` stores the fingerprints of a bucket sorted, which saves one bit of each and costs time.
-//!
-//! # Choose another
-//!
-//! for merging, counts without bound or growth: [`super::quotient`]; for insertions in fixed time: [`super::d_left`]; at
-//! rates above 3 % or when keys are never removed: [`crate::membership::standard`].
+#![doc = include_str!("cuckoo.md")]
 
-use crate::capability::{Contains, Count, Insert, Item, Multiplicity, NoteType, Remove};
+use crate::capability::{Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, SplitMix, fastrange, mix};
-use crate::key::{Batched, Key, answer_each, insert_each, insert_items};
-use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
-};
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, common, kind};
+use crate::shell::{ByRate, Fields, Filter, Hashed, Mechanism, Put, Settings, Take, Tally, Test, fields};
 use crate::store::buckets::{Buckets, Shape};
 use crate::store::field_max;
 use crate::theory::fingerprints;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<CuckooFilter>().contains().insert().remove().count().done();
+pub const KIND: Kind = kind!(CuckooFilter);
+
+/// A cuckoo filter.
+///
+/// ```
+/// use bouquet::CuckooFilter;
+/// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
+/// filter.insert("rose")?;
+/// assert!(filter.contains("rose") && !filter.contains("thistle"));
+/// filter.remove("rose")?;
+/// assert!(!filter.contains("rose"));
+/// assert!(filter.remove("rose").is_err(), "nothing is left to remove");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub type CuckooFilter = Filter<Cuckoo>;
 
 /// Moves that an insertion may cause before the last fingerprint is set aside.
 const MOST_MOVES: u32 = 500;
@@ -67,185 +36,315 @@ const LEAST_PLANNED_FINGERPRINT: u32 = 6;
 /// Buckets of two slots are overfull sooner, and need more.
 const LEAST_PLANNED_FOR_PAIRS: u32 = 8;
 
-const BUCKETS: Parameter = Parameter {
-    name: "buckets",
-    help: "number of buckets, instead of a number of items",
-    of: ParameterType::Count { min: 1, max: 1 << 56, default: None },
-};
+const BUCKETS: Parameter = Parameter::count("buckets", "number of buckets, instead of a number of items", 1, 1 << 56);
+const SLOTS: Parameter =
+    Parameter::count("slots", "slots per bucket: 2, 4 or 8, of which 84, 95 or 98 % can be filled", 2, 8).or(4);
+const FINGERPRINT: Parameter = Parameter::count(
+    "fingerprint",
+    "bits of a fingerprint, instead of a rate; with fewer than 6 the table is full early",
+    2,
+    32,
+);
+const COUNTER: Parameter = Parameter::count(
+    "counter",
+    "bits per slot that count copies of a key, each of which takes a slot otherwise",
+    0,
+    32,
+)
+.or(0);
+const SEMISORT: Parameter =
+    Parameter::flag("semisort", "one bit less per slot and more time per operation; for buckets of 4 slots");
 
-const SLOTS: Parameter = Parameter {
-    name: "slots",
-    help: "slots per bucket: 2, 4 or 8, of which 84, 95 or 98 % can be filled",
-    of: ParameterType::Count { min: 2, max: 8, default: Some(4) },
-};
-
-const FINGERPRINT: Parameter = Parameter {
-    name: "fingerprint",
-    help: "bits of a fingerprint, instead of a rate; with fewer than 6 the table is full early",
-    of: ParameterType::Count { min: 2, max: 32, default: None },
-};
-
-const COUNTER: Parameter = Parameter {
-    name: "counter",
-    help: "bits per slot that count copies of a key, each of which takes a slot otherwise",
-    of: ParameterType::Count { min: 0, max: 32, default: Some(0) },
-};
-
-const SEMISORT: Parameter = Parameter {
-    name: "semisort",
-    help: "one bit less per slot and more time per operation; for buckets of 4 slots",
-    of: ParameterType::Flag,
-};
-
-/// A cuckoo filter.
+/// The settings of a cuckoo filter.
 ///
 /// ```
-/// use bouquet::counting::cuckoo::CuckooFilter;
-/// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-/// filter.insert("rose")?;
-/// assert!(filter.contains("rose") && !filter.contains("thistle"));
-/// filter.remove("rose")?;
-/// assert!(!filter.contains("rose"));
-/// assert!(filter.remove("rose").is_err(), "nothing is left to remove");
+/// use bouquet::{CuckooFilter, CuckooSettings};
+/// let mut filter = CuckooFilter::with(CuckooSettings { items: Some(1_000), counter: Some(8), ..Default::default() })?;
+/// for _ in 0..200 {
+///     filter.insert("rose")?;
+/// }
+/// assert_eq!((filter.count("rose").count, filter.used()), (200, 1));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuckooSettings {
+    /// Distinct keys that it is made for.
+    pub items: Option<u64>,
+    /// The false-positive rate with that many keys.
+    pub fpr: Option<f64>,
+    /// The number of buckets.
+    pub buckets: Option<u64>,
+    /// Slots per bucket.
+    pub slots: Option<u32>,
+    /// Bits of a fingerprint.
+    pub fingerprint: Option<u32>,
+    /// Bits per slot that count copies of a key.
+    pub counter: Option<u32>,
+    /// Whether the fingerprints of a bucket are stored sorted.
+    pub semisort: Option<bool>,
+}
+
+impl Settings for CuckooSettings {
+    const FIELDS: Fields<Self> = fields![
+        items: common::ITEMS,
+        fpr: common::FPR,
+        buckets: BUCKETS,
+        slots: SLOTS,
+        fingerprint: FINGERPRINT,
+        counter: COUNTER,
+        semisort: SEMISORT,
+    ];
+}
+
+impl ByRate for CuckooSettings {}
+
+/// Fingerprints in buckets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CuckooFilter {
+pub struct Cuckoo {
     table: Buckets,
     fingerprint: u32,
     counter: u32,
-    semisort: bool,
-    hashing: Hashing,
     /// The entry that found no place, with one of its buckets.
     victim: Option<(u64, u64)>,
     /// Chooses what is moved.
     random: SplitMix,
-    /// Insertions less removals.
-    items: u64,
-    /// The keys and the rate that it was made for.
-    design: (Option<u64>, Option<f64>),
 }
 
-/// What the settings say about the table.
-#[derive(Clone, Copy)]
+/// What resolved settings say about the table.
 struct Design {
     buckets: u64,
     fingerprint: u32,
     counter: u32,
-    semisort: bool,
     shape: Shape,
 }
 
 impl Design {
-    fn of(config: &Config) -> Result<Self> {
-        let slots = config.need("slots")? as u32;
+    fn of(settings: &CuckooSettings) -> Result<Self> {
+        let buckets = BUCKETS.need(settings.buckets)?;
+        let (fingerprint, counter) = (FINGERPRINT.need(settings.fingerprint)?, COUNTER.need(settings.counter)?);
+        let (slots, semisort) = (SLOTS.need(settings.slots)?, SEMISORT.need(settings.semisort)?);
+        let shape = Shape::new(slots, fingerprint + counter, fingerprint, semisort)?;
+        Ok(Design { buckets, fingerprint, counter, shape })
+    }
+
+    fn with(self, table: Buckets, random: SplitMix) -> Cuckoo {
+        Cuckoo { table, fingerprint: self.fingerprint, counter: self.counter, victim: None, random }
+    }
+}
+
+impl Mechanism for Cuckoo {
+    const FACTS: Facts = Facts {
+        id: "cuckoo",
+        number: 70,
+        aliases: &["CF", "cuckoo-filter"],
+        family: "counting",
+        text: Text::new(include_str!("cuckoo.md")),
+        errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
+        note: NoteType::None,
+        parameters: &[],
+    };
+
+    const IN_PLACE: bool = true;
+
+    type Settings = CuckooSettings;
+
+    fn resolve(asked: &CuckooSettings) -> Result<CuckooSettings> {
+        let slots = SLOTS.need(asked.slots)?;
         if !slots.is_power_of_two() {
             return Err(Error::parameter("slots", "2, 4 or 8", slots));
         }
-        let fpr = config.real("fpr").unwrap_or(0.01);
+        let fpr = common::FPR.need(asked.fpr)?;
         let least = if slots == 2 { LEAST_PLANNED_FOR_PAIRS } else { LEAST_PLANNED_FINGERPRINT };
         let planned = fingerprints::cuckoo_fingerprint_bits(fpr, slots).max(least);
-        let fingerprint = config.count("fingerprint").map_or(planned, |bits| bits as u32);
+        let fingerprint = asked.fingerprint.unwrap_or(planned);
         if fingerprint > 32 {
             return Err(Error::parameter("fpr", "at least 4e-9, which 32 bits reach", fpr));
         }
-        let counter = config.need("counter")? as u32;
-        let buckets = match (config.count("buckets"), config.count("items")) {
+        let buckets = match (asked.buckets, asked.items) {
             (Some(buckets), _) => buckets,
             (None, Some(items)) => fingerprints::cuckoo_buckets(items, slots),
-            (None, None) => {
-                return Err(Error::parameter("items", common::ITEMS.range(), "missing (or give `buckets`)"));
-            }
+            (None, None) => return Err(common::ITEMS.missing("buckets")),
         };
-        let semisort = config.flag("semisort");
-        let shape = Shape::new(slots, fingerprint + counter, fingerprint, semisort)?;
-        Ok(Design { buckets, fingerprint, counter, semisort, shape })
+        Ok(CuckooSettings {
+            buckets: Some(buckets),
+            slots: Some(slots),
+            fingerprint: Some(fingerprint),
+            counter: Some(COUNTER.need(asked.counter)?),
+            semisort: Some(SEMISORT.need(asked.semisort)?),
+            ..asked.clone()
+        })
+    }
+
+    fn plan(settings: &CuckooSettings) -> Result<Plan> {
+        let Design { buckets, fingerprint, shape, .. } = Design::of(settings)?;
+        let fpr = settings.items.map(|items| fingerprints::cuckoo_rate(buckets, fingerprint, items));
+        Ok(Plan { bits: shape.bits(buckets)?, hashes: 2, items: settings.items, fpr })
+    }
+
+    fn empty(settings: &CuckooSettings, hashing: &Hashing) -> Result<Self> {
+        let design = Design::of(settings)?;
+        let table = Buckets::zeroed(design.buckets, design.shape)?;
+        Ok(design.with(table, SplitMix::new(hashing.seed())))
+    }
+
+    fn domain(CuckooSettings { buckets, slots, fingerprint, .. }: &CuckooSettings) -> String {
+        format!("cuckoo {} {} {}", buckets.unwrap_or(0), slots.unwrap_or(0), fingerprint.unwrap_or(0))
+    }
+
+    fn stats(&self, items: u64) -> Stats {
+        let slots = self.slots() as f64;
+        Stats {
+            items,
+            bits: self.table.bits().len(),
+            hashes: 2,
+            fill: Some((self.used(items) as f64 / slots).min(1.0)),
+            fpr: Some(self.present_rate()),
+            // A key takes one slot at most, whatever the hash.
+            honest_fill: Some(items as f64 / slots),
+        }
+    }
+
+    fn expected(&self, items: u64) -> Rates {
+        let rate = |items| Some(fingerprints::cuckoo_rate(self.table.len(), self.fingerprint, items));
+        // Another key is counted with this one just when it would make it seem present.
+        Rates { false_positive: rate(items), over_count: rate(items.saturating_sub(1)), ..Rates::default() }
+    }
+
+    /// State: items, state of the generator, the entry that waits (0 for none) and its bucket, 8 bytes each. Store: the
+    /// buckets.
+    fn encode<'a>(&'a self, items: u64, encoder: &mut Encoder<'a>) {
+        let (entry, bucket) = self.victim.unwrap_or((0, 0));
+        for number in [items, self.random.state(), entry, bucket] {
+            encoder.state().u64(number);
+        }
+        encoder.bits(self.table.bits());
+    }
+
+    fn decode(settings: &CuckooSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+        let design = Design::of(settings)?;
+        let state = decoder.state();
+        let [items, random, entry, bucket] = [state.u64()?, state.u64()?, state.u64()?, state.u64()?];
+        let bits = decoder.bits(design.shape.bits(design.buckets)?)?;
+        let table = Buckets::from_bits(bits, design.buckets, design.shape)
+            .ok_or_else(|| Error::corrupt("buckets", design.buckets, "another size"))?;
+        let mut cuckoo = design.with(table, SplitMix::new(random));
+        let fits = entry <= field_max(cuckoo.fingerprint + cuckoo.counter) && cuckoo.key_of(entry) != 0;
+        if !(fits && bucket < cuckoo.table.len() || (entry, bucket) == (0, 0)) {
+            return Err(Error::corrupt("the waiting entry", "an entry and its bucket, or none", format!("{entry:#x}")));
+        }
+        cuckoo.victim = fits.then_some((entry, bucket));
+        // A mapped table is not read; whatever it holds, no operation can go wrong but in its answers.
+        if !cuckoo.table.bits().is_mapped() {
+            if let Some((bucket, entry)) = cuckoo.entries().find(|&(_, entry)| cuckoo.key_of(entry) == 0) {
+                return Err(Error::corrupt(
+                    format!("bucket {bucket}"),
+                    "fingerprints",
+                    format!("the entry {entry:#x}"),
+                ));
+            }
+            let held = cuckoo.entries().fold(0u64, |sum, (_, entry)| sum.saturating_add(cuckoo.copies(entry)));
+            if held != items {
+                return Err(Error::corrupt("items", format!("{held}, as many as copies"), items));
+            }
+        }
+        Ok((cuckoo, items))
+    }
+
+    #[inline]
+    fn reach(&self) -> u64 {
+        self.table.bits().len()
+    }
+
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
+        let (fingerprint, first) = self.place(digest);
+        self.table.prefetch(first);
+        self.table.prefetch(self.other(fingerprint, first));
+    }
+}
+
+impl Test for Cuckoo {
+    #[inline]
+    fn test(&self, key: Hashed<'_>) -> bool {
+        let (fingerprint, first) = self.place(key.digest);
+        self.holds(fingerprint, [first, self.other(fingerprint, first)])
+    }
+}
+
+impl Put for Cuckoo {
+    type Note<'a> = ();
+    type Outcome = Result<bool>;
+
+    /// [`Error::Full`] when there is no place for the fingerprint; nothing has changed then.
+    #[inline]
+    fn put(&mut self, key: Hashed<'_>, (): ()) -> Result<bool> {
+        let (fingerprint, first) = self.place(key.digest);
+        let buckets = [first, self.other(fingerprint, first)];
+        let [(here, room), (there, other_room)] = buckets.map(|bucket| self.table.survey(bucket, fingerprint));
+        let fresh = !(here | there | self.is_victim(fingerprint, buckets));
+        if fresh || self.counter == 0 || !self.count_up(fingerprint, buckets) {
+            self.put_into(fingerprint, buckets, [room, other_room])?;
+        }
+        Ok(fresh)
+    }
+}
+
+impl Take for Cuckoo {
+    type Note<'a> = ();
+
+    #[inline]
+    fn take(&mut self, key: Hashed<'_>, (): ()) -> Result<()> {
+        let (fingerprint, first) = self.place(key.digest);
+        self.take_from(fingerprint, [first, self.other(fingerprint, first)])
+    }
+}
+
+impl Tally for Cuckoo {
+    /// The truth or, as rarely as a false positive, more.
+    fn tally(&self, key: Hashed<'_>) -> Multiplicity {
+        let (fingerprint, first) = self.place(key.digest);
+        let second = self.other(fingerprint, first);
+        let of_bucket = |bucket: u64| {
+            let own = self.table.entries(bucket).filter(|&entry| self.key_of(entry) == fingerprint);
+            own.map(|entry| self.copies(entry)).sum::<u64>()
+        };
+        let mut count = of_bucket(first) + if second == first { 0 } else { of_bucket(second) };
+        if let (true, Some((entry, _))) = (self.is_victim(fingerprint, [first, second]), self.victim) {
+            count += self.copies(entry);
+        }
+        Multiplicity { count, at_least: false }
     }
 }
 
 impl CuckooFilter {
-    /// A filter for `items` keys whose false-positive rate is then at most `fpr`: buckets of 4 slots.
+    /// A filter of `buckets` buckets of 4 slots for fingerprints of `fingerprint` bits.
     ///
     /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// let filter = CuckooFilter::with_rate(1_000_000, 0.01)?;
-    /// assert_eq!(filter.fingerprint_bits(), 10);
-    /// assert!(CuckooFilter::with_rate(1_000, 0.0).is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let config = Config::new(KIND.facts());
-        Self::from_config(&config.with("items", Setting::Count(items))?.with("fpr", Setting::Real(fpr))?)
-    }
-
-    /// A filter of `buckets` buckets of 4 slots for fingerprints of so many bits.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
+    /// use bouquet::CuckooFilter;
     /// assert_eq!(CuckooFilter::with_size(1 << 15, 12)?.slots(), 1 << 17);
     /// assert!(CuckooFilter::with_size(1 << 15, 0).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    pub fn with_size(buckets: u64, fingerprint_bits: u32) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("buckets", Setting::Count(buckets))?;
-        Self::from_config(&config.with("fingerprint", Setting::Count(fingerprint_bits.into()))?)
-    }
-
-    /// An empty filter of the settings in `config`, which must be for this kind: the way to other buckets, counters,
-    /// semi-sorting and keyed hashing.
-    ///
-    /// ```
-    /// use bouquet::{counting::cuckoo::{CuckooFilter, KIND}, kind::Config};
-    /// let config = Config::new(KIND.facts()).set("items", "1000")?.set("counter", "8")?;
-    /// let mut filter = CuckooFilter::from_config(&config)?;
-    /// for _ in 0..200 {
-    ///     filter.insert("rose")?;
-    /// }
-    /// assert_eq!((filter.count("rose").count, filter.used()), (200, 1));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_config(config: &Config) -> Result<Self> {
-        let design = Design::of(config)?;
-        let table = Buckets::zeroed(design.buckets, design.shape)?;
-        Ok(Self::with_parts(config, &design, table, SplitMix::new(config.hashing().seed())))
-    }
-
-    /// The filter of this table, without victim and items.
-    fn with_parts(config: &Config, design: &Design, table: Buckets, random: SplitMix) -> Self {
-        let Design { buckets, fingerprint, counter, semisort, shape } = *design;
-        let hashing = config.hashing().clone().bind(&format!("cuckoo {buckets} {} {fingerprint}", shape.slots()));
-        let design = (config.count("items"), config.is_set("fpr").then(|| config.real("fpr")).flatten());
-        CuckooFilter { table, fingerprint, counter, semisort, hashing, victim: None, random, items: 0, design }
-    }
-
-    /// Bits of a fingerprint.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// assert_eq!(CuckooFilter::with_rate(1_000, 0.001)?.fingerprint_bits(), 13);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn fingerprint_bits(&self) -> u32 {
-        self.fingerprint
+    pub fn with_size(buckets: u64, fingerprint: u32) -> Result<Self> {
+        Self::with(CuckooSettings { buckets: Some(buckets), fingerprint: Some(fingerprint), ..Default::default() })
     }
 
     /// The number of slots.
     ///
     /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
+    /// use bouquet::CuckooFilter;
     /// assert_eq!(CuckooFilter::with_size(100, 8)?.slots(), 400);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
     pub fn slots(&self) -> u64 {
-        self.table.len() * u64::from(self.table.shape().slots())
+        self.mechanism.slots()
     }
 
     /// The number of fingerprints, the one that waits for a place included.
     ///
     /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
+    /// use bouquet::CuckooFilter;
     /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// filter.insert("rose")?;
@@ -254,43 +353,13 @@ impl CuckooFilter {
     /// ```
     #[must_use]
     pub fn used(&self) -> u64 {
-        if self.counter == 0 { self.items } else { self.entries().count() as u64 }
-    }
-
-    /// Insertions less removals.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-    /// ["rose", "lily"].iter().try_for_each(|key| filter.insert(key).map(drop))?;
-    /// filter.remove("lily")?;
-    /// assert_eq!(filter.items(), 1);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn items(&self) -> u64 {
-        self.items
-    }
-
-    /// Forgets every key.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-    /// filter.insert("rose")?;
-    /// filter.clear();
-    /// assert!(!filter.contains("rose") && filter.items() == 0);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn clear(&mut self) {
-        self.table.clear();
-        (self.victim, self.items) = (None, 0);
+        self.mechanism.used(self.items())
     }
 
     /// The fingerprints in the filter with one of their buckets and their number: all that is left of the keys.
     ///
     /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
+    /// use bouquet::CuckooFilter;
     /// let mut filter = CuckooFilter::with_size(100, 8)?;
     /// filter.insert("rose")?;
     /// let listed: Vec<_> = filter.fingerprints().collect();
@@ -298,7 +367,19 @@ impl CuckooFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn fingerprints(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
-        self.entries().map(|(bucket, entry)| (bucket, self.key_of(entry), self.copies(entry)))
+        let cuckoo = &self.mechanism;
+        cuckoo.entries().map(|(bucket, entry)| (bucket, cuckoo.key_of(entry), cuckoo.copies(entry)))
+    }
+}
+
+impl Cuckoo {
+    fn slots(&self) -> u64 {
+        self.table.len() * u64::from(self.table.shape().slots())
+    }
+
+    /// The number of fingerprints when the filter holds `items` copies of keys.
+    fn used(&self, items: u64) -> u64 {
+        if self.counter == 0 { items } else { self.entries().count() as u64 }
     }
 
     /// Every entry with its bucket, the victim last.
@@ -347,34 +428,6 @@ impl CuckooFilter {
             | self.is_victim(fingerprint, [first, second])
     }
 
-    /// Inserts a key once more and says whether it was certainly new. [`Error::Full`] when there is no place for its
-    /// fingerprint; nothing has changed then.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-    /// assert!(filter.insert("rose")?);
-    /// assert!(!filter.insert("rose")?, "not new, but in twice");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
-        self.insert_digest(key.digest(&self.hashing))
-    }
-
-    #[inline]
-    fn insert_digest(&mut self, digest: Digest) -> Result<bool> {
-        let (fingerprint, first) = self.place(digest);
-        let buckets = [first, self.other(fingerprint, first)];
-        let [(here, room), (there, other_room)] = buckets.map(|bucket| self.table.survey(bucket, fingerprint));
-        let fresh = !(here | there | self.is_victim(fingerprint, buckets));
-        if fresh || self.counter == 0 || !self.count_up(fingerprint, buckets) {
-            self.put_into(fingerprint, buckets, [room, other_room])?;
-        }
-        self.items = self.items.saturating_add(1);
-        Ok(fresh)
-    }
-
     /// Adds one to an entry of this fingerprint whose counter has room, if there is one.
     fn count_up(&mut self, fingerprint: u64, buckets: [u64; 2]) -> bool {
         let (one, most) = (1 << self.fingerprint, 1 << self.counter);
@@ -414,7 +467,7 @@ impl CuckooFilter {
     fn put_into_full(&mut self, entry: u64, buckets: [u64; 2]) -> Result<()> {
         if self.victim.is_some() {
             return Err(Error::Full {
-                what: format!("{} of {} slots are in use", self.used(), self.slots()),
+                what: format!("{} of {} slots are in use", self.entries().count(), self.slots()),
                 remedy: "make it for more `items` or with more `buckets`; a `counter` holds copies of a key".into(),
             });
         }
@@ -446,79 +499,8 @@ impl CuckooFilter {
         self.victim = Some((entry, bucket));
     }
 
-    /// Inserts many keys and says how many were certainly new. An error stops at the key that caused it.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-    /// assert_eq!(filter.insert_batch(&["rose", "lily", "rose"])?, 2);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<u64> {
-        insert_each(self, |filter| filter, keys, |filter, _, digest| filter.insert_digest(digest))
-    }
-
-    /// Whether the key may be in the set. `false` is certain, unless keys were removed that were never inserted.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-    /// filter.insert("rose")?;
-    /// assert!(filter.contains("rose") && !filter.contains("thistle"));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
     #[inline]
-    #[must_use]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(key.digest(&self.hashing))
-    }
-
-    #[inline]
-    fn contains_digest(&self, digest: Digest) -> bool {
-        let (fingerprint, first) = self.place(digest);
-        self.holds(fingerprint, [first, self.other(fingerprint, first)])
-    }
-
-    /// The answers for many keys, `answers[i]` for `keys[i]`; the longer slice's rest is left alone.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-    /// filter.insert("rose")?;
-    /// let mut answers = [false; 2];
-    /// filter.contains_batch(&["rose", "thistle"], &mut answers);
-    /// assert_eq!(answers, [true, false]);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        answer_each(self, keys, answers, |digest| self.contains_digest(digest));
-    }
-
-    /// Removes one copy of a key, or says [`Error::NotPresent`] and changes nothing when it is certainly absent.
-    ///
-    /// **Remove only what was inserted.** An absent key that seems present cannot be told from a present one: removing
-    /// it takes the fingerprint of another key, which may then seem absent.
-    ///
-    /// ```
-    /// use bouquet::{Error, counting::cuckoo::CuckooFilter};
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-    /// ["rose", "lily"].iter().try_for_each(|key| filter.insert(key).map(drop))?;
-    /// filter.remove("rose")?;
-    /// assert!(!filter.contains("rose") && filter.contains("lily"));
-    /// assert!(matches!(filter.remove("rose"), Err(Error::NotPresent)));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        let (fingerprint, first) = self.place(key.digest(&self.hashing));
-        let buckets = [first, self.other(fingerprint, first)];
-        self.take(fingerprint, buckets)?;
-        self.items = self.items.saturating_sub(1);
-        Ok(())
-    }
-
-    #[inline]
-    fn take(&mut self, fingerprint: u64, buckets: [u64; 2]) -> Result<()> {
+    fn take_from(&mut self, fingerprint: u64, buckets: [u64; 2]) -> Result<()> {
         // Of an entry that stands for several copies one is taken, of one that stands for one nothing is left.
         let less = |entry: u64| entry.saturating_sub(1 << self.fingerprint);
         if self.counter == 0 {
@@ -560,30 +542,6 @@ impl CuckooFilter {
         }
     }
 
-    /// How many copies of the key are in. That is the truth or, as rarely as a false positive, more.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-    /// filter.insert_batch(&["rose", "rose", "lily"])?;
-    /// assert_eq!((filter.count("rose").count, filter.count("thistle").count), (2, 0));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn count<K: Key + ?Sized>(&self, key: &K) -> Multiplicity {
-        let (fingerprint, first) = self.place(key.digest(&self.hashing));
-        let second = self.other(fingerprint, first);
-        let of_bucket = |bucket: u64| {
-            let own = self.table.entries(bucket).filter(|&entry| self.key_of(entry) == fingerprint);
-            own.map(|entry| self.copies(entry)).sum::<u64>()
-        };
-        let mut count = of_bucket(first) + if second == first { 0 } else { of_bucket(second) };
-        if let (true, Some((entry, _))) = (self.is_victim(fingerprint, [first, second]), self.victim) {
-            count += self.copies(entry);
-        }
-        Multiplicity { count, at_least: false }
-    }
-
     /// The share of all pairs of a fingerprint and a bucket that are found at present: those of the entries, and for each
     /// of them the other bucket, unless that has the fingerprint itself.
     fn present_rate(&self) -> f64 {
@@ -610,207 +568,6 @@ impl CuckooFilter {
             found += if elsewhere { 0 } else { pairs(bucket, fingerprint) };
         }
         found as f64 / (table.len() as f64 * field_max(self.fingerprint) as f64)
-    }
-
-    /// The frame.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-    /// filter.insert("rose")?;
-    /// assert!(CuckooFilter::from_bytes(&filter.to_bytes())?.contains("rose"));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        crate::codec::to_bytes(self)
-    }
-
-    /// Reads a frame of this kind.
-    ///
-    /// ```
-    /// use bouquet::counting::cuckoo::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
-    /// filter.insert("rose")?;
-    /// assert_eq!(CuckooFilter::from_bytes(&filter.to_bytes())?, filter);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        crate::codec::from_bytes(bytes)
-    }
-}
-
-impl Structure for CuckooFilter {
-    const FACTS: Facts = Facts {
-        id: "cuckoo",
-        number: 70,
-        name: "Cuckoo filter",
-        aliases: &["CF", "cuckoo-filter"],
-        family: "counting",
-        papers: &[
-            "B. Fan, D. G. Andersen, M. Kaminsky, M. Mitzenmacher, Cuckoo filter: practically better than Bloom, \
-                   2014",
-        ],
-        summary: "Is x still in S? For sets that lose members, in fewer bits than a Bloom filter at rates below 3 %.",
-        idea: "A fingerprint of each key is kept in one of two buckets. Each of them follows from the other and the \
-               fingerprint, so that a full bucket can send a fingerprint to its other bucket without knowing the key. \
-               The last one that finds no place waits in a slot of its own; only when that is taken, keys are refused. \
-               Only keys that were inserted may be removed: removing any other that seems present can make a key \
-               vanish.",
-        formulas: &[
-            "rate = 1 - (1 - 2/(B (2^f - 1)))^n, about 2 b a / 2^f for the share a of the slots in use",
-            "bits per key = (log2(1/rate) + 3) / 0.95, one less before the division with semisort",
-            "f = ceil(log2(1/rate) + log2(2 b)), B = n / (b a) + 64/b^2 with a = 0.84, 0.95, 0.98 for b = 2, 4, 8",
-        ],
-        choose_another: "merging, large counts or growth: quotient; insertions in fixed time: d-left; rates above 3 % or no \
-                         removals: standard.",
-        errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
-        note: NoteType::None,
-        parameters: &[common::ITEMS, common::FPR, BUCKETS, SLOTS, FINGERPRINT, COUNTER, SEMISORT],
-    };
-
-    const IN_PLACE: bool = true;
-
-    fn plan(config: &Config) -> Result<Plan> {
-        let design = Design::of(config)?;
-        let items = config.count("items");
-        let rate = |items| fingerprints::cuckoo_rate(design.buckets, design.fingerprint, items);
-        Ok(Plan { bits: design.shape.bits(design.buckets)?, hashes: 2, items, fpr: items.map(rate) })
-    }
-
-    fn create(config: &Config) -> Result<Self> {
-        Self::from_config(config)
-    }
-
-    fn config(&self) -> Config {
-        let mut config = Config::new(const { &Self::FACTS }).hashed(self.hashing.clone());
-        if let Some(items) = self.design.0 {
-            config = config.put("items", Setting::Count(items));
-        }
-        if let Some(fpr) = self.design.1 {
-            config = config.put("fpr", Setting::Real(fpr));
-        }
-        config
-            .put("buckets", Setting::Count(self.table.len()))
-            .put("slots", Setting::Count(self.table.shape().slots().into()))
-            .put("fingerprint", Setting::Count(self.fingerprint.into()))
-            .put("counter", Setting::Count(self.counter.into()))
-            .put("semisort", Setting::Flag(self.semisort))
-    }
-
-    fn hashing(&self) -> &Hashing {
-        &self.hashing
-    }
-
-    fn stats(&self) -> Stats {
-        let slots = self.slots() as f64;
-        Stats {
-            items: self.items,
-            bits: self.table.bits().len(),
-            hashes: 2,
-            fill: Some((self.used() as f64 / slots).min(1.0)),
-            fpr: Some(self.present_rate()),
-            // A key takes one slot at most, whatever the hash.
-            honest_fill: Some(self.items as f64 / slots),
-        }
-    }
-
-    fn expected(&self, items: u64) -> Rates {
-        let rate = |items| Some(fingerprints::cuckoo_rate(self.table.len(), self.fingerprint, items));
-        // Another key is counted with this one just when it would make it seem present.
-        Rates { false_positive: rate(items), over_count: rate(items.saturating_sub(1)), ..Rates::default() }
-    }
-
-    /// State: items, state of the generator, the entry that waits (0 for none) and its bucket, 8 bytes each. Store: the
-    /// buckets.
-    fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
-        let (entry, bucket) = self.victim.unwrap_or((0, 0));
-        for number in [self.items, self.random.state(), entry, bucket] {
-            encoder.state().u64(number);
-        }
-        encoder.bits(self.table.bits());
-    }
-
-    fn decode(decoder: &mut Decoder<'_>) -> Result<Self> {
-        let design = Design::of(decoder.config())?;
-        let state = decoder.state();
-        let [items, random, entry, bucket] = [state.u64()?, state.u64()?, state.u64()?, state.u64()?];
-        let bits = decoder.bits(design.shape.bits(design.buckets)?)?;
-        let table = Buckets::from_bits(bits, design.buckets, design.shape)
-            .ok_or_else(|| Error::corrupt("buckets", design.buckets, "another size"))?;
-        let mut filter = Self::with_parts(decoder.config(), &design, table, SplitMix::new(random));
-        let fits = entry <= field_max(design.fingerprint + design.counter) && filter.key_of(entry) != 0;
-        if !(fits && bucket < design.buckets || (entry, bucket) == (0, 0)) {
-            return Err(Error::corrupt("the waiting entry", "an entry and its bucket, or none", format!("{entry:#x}")));
-        }
-        filter.victim = fits.then_some((entry, bucket));
-        filter.items = items;
-        // A mapped table is not read; whatever it holds, no operation can go wrong but in its answers.
-        if !filter.table.bits().is_mapped() {
-            if let Some((bucket, entry)) = filter.entries().find(|&(_, entry)| filter.key_of(entry) == 0) {
-                return Err(Error::corrupt(
-                    format!("bucket {bucket}"),
-                    "fingerprints",
-                    format!("the entry {entry:#x}"),
-                ));
-            }
-            let held = filter.entries().fold(0u64, |sum, (_, entry)| sum.saturating_add(filter.copies(entry)));
-            if held != items {
-                return Err(Error::corrupt("items", format!("{held}, as many as copies"), items));
-            }
-        }
-        Ok(filter)
-    }
-}
-
-impl Batched for CuckooFilter {
-    #[inline]
-    fn hashing(&self) -> &Hashing {
-        &self.hashing
-    }
-
-    #[inline]
-    fn bits_ahead(&self) -> u64 {
-        self.table.bits().len()
-    }
-
-    #[inline]
-    fn ask(&self, digest: Digest) {
-        let (fingerprint, first) = self.place(digest);
-        self.table.prefetch(first);
-        self.table.prefetch(self.other(fingerprint, first));
-    }
-}
-
-impl Contains for CuckooFilter {
-    fn contains(&self, key: &[u8]) -> bool {
-        CuckooFilter::contains(self, key)
-    }
-
-    fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        CuckooFilter::contains_batch(self, keys, answers);
-    }
-}
-
-impl Insert for CuckooFilter {
-    fn insert(&mut self, item: Item<'_>) -> Result<bool> {
-        CuckooFilter::insert(self, item.bare()?)
-    }
-
-    fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        insert_items(self, |filter| filter, items, |filter, _, digest| filter.insert_digest(digest))
-    }
-}
-
-impl Remove for CuckooFilter {
-    fn remove(&mut self, item: Item<'_>) -> Result<()> {
-        CuckooFilter::remove(self, item.bare()?)
-    }
-}
-
-impl Count for CuckooFilter {
-    fn count(&self, key: &[u8]) -> Multiplicity {
-        CuckooFilter::count(self, key)
     }
 }
 

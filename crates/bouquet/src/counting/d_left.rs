@@ -1,41 +1,4 @@
-//! The d-left counting Bloom filter (Bonomi, Mitzenmacher, Panigrahy, Singh, Varghese, 2006).
-//!
-//! # The idea
-//!
-//! A key's hash is a *fingerprint* f below N = B 2^r, from which each of d subtables takes a bucket and a remainder of r
-//! bits. A cell of the bucket holds the remainder with a small counter. A new fingerprint goes to the least loaded of its
-//! d buckets, the leftmost of equal ones, which keeps loads so even that buckets of 8 cells hold 6 on average and almost
-//! never overflow; nothing is ever moved.
-//!
-//! ```text
-//!             subtable 0      subtable 1      subtable 2      subtable 3
-//! rose  -->  bucket 3: a7    bucket 0: 19    bucket 5: c4    bucket 2: 60     the same fingerprint in four disguises
-//! loads            6               5               5               7         19 goes to bucket 0 of subtable 1
-//! ```
-//!
-//! Subtable i sees P_i(f) = (a_i f + c_i) mod N, whose high part is the bucket and whose low r bits are the remainder. With
-//! a_i coprime to N this is a bijection, so that two keys agree in one subtable only if they agree in all: a
-//! fingerprint has one cell, its counter counts all keys that have it, and removing one of them cannot take another's
-//! cell. (Taking d buckets and one common remainder from a hash lacks that: keys with one bucket in common would be
-//! mistaken for each other.)
-//!
-//! # The formula
-//!
-//! An absent key seems present with probability 1 - (1 - 1/N)^n, about d l 2^-r for a mean load l: 24 / 2^r as a rule. A key
-//! takes (c/l)(r + w) bits, 4 (r + 2) / 3 as a rule: less than half of a counting Bloom filter at 1 %. See
-//! [`theory::fingerprints`](crate::theory::fingerprints), and [`theory::choices`](crate::theory::choices) for the loads.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives and no count below the truth, as long as only keys are removed that were inserted: **removing any
-//! other that seems present takes a count from another key, which may then seem absent.** A counter at its largest
-//! value stays there for ever and answers "at least". A fingerprint whose buckets are all full goes to a stash of a few
-//! entries; when that is full too the insertion is [`Error::Full`] and nothing has changed. Every operation reads d
-//! buckets; changes write one.
-//!
-//! # Choose another
-//!
-//! for fewer bits: [`super::cuckoo`]; for merging or growth: [`super::quotient`], [`super::counting`].
+#![doc = include_str!("d_left.md")]
 
 use crate::capability::{Contains, Count, Insert, Item, Multiplicity, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};
@@ -43,14 +6,15 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, SplitMix, fastrange};
 use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_each, insert_items};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::store::buckets::{Buckets, Shape};
 use crate::store::{Words, field_max};
 use crate::theory::fingerprints;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<DLeft>().contains().insert().remove().count().done();
+pub const KIND: Kind = kind!(DLeft);
 
 const MAX_SUBTABLES: usize = 8;
 
@@ -622,24 +586,9 @@ impl Structure for DLeft {
     const FACTS: Facts = Facts {
         id: "d-left",
         number: 52,
-        name: "d-left counting Bloom filter",
         aliases: &["dlCBF", "d-left-counting"],
         family: "counting",
-        papers: &[
-            "F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, An improved construction for counting \
-                   Bloom filters, 2006",
-        ],
-        summary: "Is x still in S? A counting Bloom filter's job in less than half of its bits, every operation in fixed time.",
-        idea: "A key's fingerprint has a bucket in each of d subtables and goes to the least loaded of them, as a remainder \
-               with a small counter. Each subtable sees the fingerprint through a bijection, so that keys that agree in one \
-               bucket agree in all and share one counter: that makes removal safe. Nothing is ever moved. Only keys that \
-               were inserted may be removed: removing any other that seems present can make a key vanish.",
-        formulas: &[
-            "rate = 1 - (1 - 1/(B 2^r))^n, about d l 2^-r for the mean load l: 24 2^-r",
-            "bits per key = (c/l)(r + w) = 4 (r + 2) / 3",
-            "B = ceil(n / (d l)), r = ceil(log2(d l / rate)), with d = 4, c = 8, l = 6, w = 2",
-        ],
-        choose_another: "fewer bits: cuckoo; merging or growth: quotient or counting.",
+        text: Text::new(include_str!("d_left.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, BUCKETS, SUBTABLES, SLOTS, REMAINDER, WIDTH, STASH],

@@ -1,35 +1,4 @@
-//! The deletable Bloom filter (Rothenberg, Macapuna, Verdi, Magalhaes, 2010).
-//!
-//! # The idea
-//!
-//! A bit of a Bloom filter can be cleared for the key that has set it as long as no other key has hit it. So the filter
-//! remembers where keys have met: the m' bits lie in r regions, and a region in which a bit was hit a second time is
-//! flagged for ever. Removing a key clears its bits in the regions without a flag; one such bit is enough.
-//!
-//! ```text
-//! regions      |  1  |  2  |  3  |  4  |
-//! bits         |01100|00010|10000|01010|       rose = 1st, 6th and 16th bit of ...
-//! flags           1     0     0     1          rose goes out by its bit in region 2
-//! ```
-//!
-//! # The formula
-//!
-//! As for [`standard`](crate::membership::standard) on m' bits for membership. A key can be removed with probability 1 -
-//! (1-q)^k, q = (1-1/m')^(k(n-1)) (1-pc)^(s-1), where s = m'/r and pc is the chance of a collision in a bit: see
-//! [`theory::deletable`]. A wanted share gives the fewest flags.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives as long as only keys are removed that were inserted. A removal that is not possible is refused
-//! with [`Error::Ambiguous`], and changes nothing. A removed key answers no at once; its bits in flagged regions stay.
-//! A key that is inserted again while it is in meets its own bits, flags its regions and cannot be removed any more
-//! (the filter cannot tell it from another key): use [`Deletable::insert_if_absent`]. A key that was never inserted but
-//! seems present can be removed without anyone noticing, and takes other keys along. m' + r bits; reads as `standard`,
-//! and one flag per position that is changed.
-//!
-//! # Choose another
-//!
-//! when every key must be removable: [`counting`](super::counting), or [`standard`](crate::membership::standard) when none.
+#![doc = include_str!("deletable.md")]
 
 use crate::capability::{Contains, Insert, Item, Merge, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};
@@ -39,13 +8,14 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions};
 use crate::key::Key;
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::store::BitStore;
 use crate::theory::{self, Size, standard};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Deletable>().contains().insert().remove().merge().done();
+pub const KIND: Kind = kind!(Deletable);
 
 /// A deletable Bloom filter.
 ///
@@ -484,25 +454,9 @@ impl Structure for Deletable {
     const FACTS: Facts = Facts {
         id: "deletable",
         number: 57,
-        name: "Deletable Bloom filter",
         aliases: &["DlBF", "DIBF"],
         family: "counting",
-        papers: &[
-            "C. Rothenberg, C. Macapuna, F. Verdi, M. Magalhaes, The deletable Bloom filter: a new member of the \
-                   Bloom family, 2010",
-        ],
-        summary: "Is x still in S? At almost the size of a plain filter, where most removals are enough.",
-        idea: "A Bloom filter whose bits lie in regions; a region in which a bit was hit twice is flagged. Removing a key \
-               clears its bits in regions without a flag, which no other key has hit. When there is none the removal is \
-               refused. Only keys that were inserted may be removed: removing any other that seems present can make keys \
-               vanish. A key that is inserted twice cannot be removed.",
-        formulas: &[
-            "rate = (1 - (1 - 1/m)^(k n))^k on the m bits without the flags",
-            "pc = 1 - (1 - 1/m)^(k n) - (k n/m) (1 - 1/m)^(k n - 1)",
-            "q = (1 - 1/m)^(k(n-1)) (1 - pc)^(s-1), s = bits per region",
-            "removable = 1 - (1 - q)^k",
-        ],
-        choose_another: "every key must be removable: counting, cuckoo or quotient; none is removed: standard.",
+        text: Text::new(include_str!("deletable.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::Undeletable],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, DELETABLE, BITS, common::HASHES, REGIONS],

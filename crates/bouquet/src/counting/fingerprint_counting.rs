@@ -1,50 +1,14 @@
-//! The fingerprint counting Bloom filter (Pontarelli, Reviriego, Maestro, 2016).
-//!
-//! # The idea
-//!
-//! Each counter of a counting Bloom filter gets a few bits more: the xor of short fingerprints of its keys. Where the
-//! counter says one, the bits are that key's fingerprint, and another key is found out although the cell is in use.
-//!
-//! ```text
-//!                  slice 0          slice 1          slice 2
-//! cells          0  1:01  2:11    1:01  0  1:10    3:00  0  1:01
-//! rose (01)            ok           ok                       ok      may be in
-//! iris (11)            no: one key is here, with the fingerprint 01
-//! ```
-//!
-//! Cells with two or more keys are not checked: a key that is in twice cancels its own fingerprint there. Removing
-//! one of the two brings it back.
-//!
-//! # The formula
-//!
-//! With n keys, slices of s = m/k cells, lambda = n/s and P_j = e^-lambda lambda^j / j!, an absent key passes with
-//! probability (1 - P_0 - (1 - 2^-a) P_1)^k. The best fingerprints have a = 2 bits and the best load is about one key
-//! per cell, at any budget from 20 to 60 bits per key. The exact rate, which sizes the filter, is
-//! [`theory::refutation::fingerprint_rate`](crate::theory::refutation::fingerprint_rate).
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives and no count below the truth, as long as only keys are removed that were inserted. A counter at
-//! its largest value, 2^c - 1, is frozen for ever. m (a + c) bits: 40 per key at a rate of 1.03e-3, where
-//! [`counting`](super::counting) has 8.2e-3. k reads for a query, k reads and writes for a change.
-//!
-//! A cell whose count is 0 has no fingerprint left: removal reads all cells first, and the last key leaves only by
-//! its own fingerprint. A frame with such a cell is refused as corrupt.
-//!
-//! # Choose another
-//!
-//! when a rate of 1 % will do and counts need merging with plain filters: [`counting`](super::counting); for less
-//! than 20 bits per key: a cuckoo filter.
+#![doc = include_str!("fingerprint_counting.md")]
 
 use super::cell_filter::{CellCode, CellFilter};
 use crate::capability::{Count, Multiplicity, NoteType};
 use crate::error::Result;
 use crate::key::Key;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::theory::refutation::{self, Refutation};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<FingerprintCounting>().contains().insert().remove().count().merge().done();
+pub const KIND: Kind = kind!(FingerprintCounting);
 
 /// A fingerprint counting Bloom filter.
 ///
@@ -162,23 +126,9 @@ impl CellCode for Fingerprints {
     const FACTS: Facts = Facts {
         id: "fingerprint-counting",
         number: 55,
-        name: "Fingerprint counting Bloom filter",
         aliases: &["FP-CBF", "FPCBF", "fingerprint counting filter"],
         family: "counting",
-        papers: &["S. Pontarelli, P. Reviriego, J. A. Maestro, Improving counting Bloom filter performance with \
-                   fingerprints, 2016"],
-        summary: "Is x still in S, at a fifth of a counting filter's error rate in the same memory?",
-        idea: "A cell has a small counter and the xor of the short fingerprints of its keys. A cell with one key shows that \
-               key's fingerprint, and contradicts a query for another; cells with more keys are not checked, so that \
-               keys may come twice. Removing subtracts one and xors the fingerprint out. Only keys that were inserted may \
-               be removed: removing any other that seems present can make keys vanish.",
-        formulas: &[
-            "rate = (1 - P_0 - (1 - 2^-a) P_1)^k, P_j = e^-(nk/m) (nk/m)^j / j!",
-            "best: a = 2 and about one key per cell, from 20 to 60 bits per key",
-            "frozen cells: m P(c >= 2^c - 1)",
-            "P(count > truth) = (1 - (1 - k/m)^(n-1))^k",
-        ],
-        choose_another: "1 % will do and the filter is given away as bits: counting; fewest bits: cuckoo.",
+        text: Text::new(include_str!("fingerprint_counting.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, FINGERPRINT_BITS, COUNTER_BITS],

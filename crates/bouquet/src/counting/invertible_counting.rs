@@ -1,45 +1,4 @@
-//! The invertible counting Bloom filter, ICBF (Luo, Guo, Wu, Rottenstreich, He, Qin, Luo, 2017).
-//!
-//! # The idea
-//!
-//! Two hosts want to know which elements, and how many of each, one of them has more than the other, without sending
-//! what they have in common. Each adds every element to k cells of a small table: a cell has the number of its
-//! elements and the sum of their ids. One sends its table, the other subtracts it: what both have cancels, unknown
-//! and uncounted, and a cell with one differing element alone shows its id and how many there are. Taking that out of
-//! its other cells leaves more such cells.
-//!
-//! ```text
-//! here   rose x3, lily, iris x2        | 3: 3 rose + .. | ..
-//! there  rose,    lily, iris x2        | 1: 1 rose + .. | ..
-//! here - there                         | 2: 2 rose      | 0 | 2: 2 rose | 0     id = (2 rose) / 2: two more of it here
-//! ```
-//!
-//! Ids are numbers modulo 2^61 - 1, hashes of the keys; sums can be divided there by any count. 16 of their bits are
-//! a hash of the others and prove that a cell holds one element alone. The cells of an element follow from its id, so
-//! that also those are taken out that only the other host can name. Names of ids that were inserted here are kept in
-//! a table that is never sent.
-//!
-//! In the mode `xor`, as published, an id is xored in once, however often the element comes. An element that both
-//! have, in different numbers, leaves only a count then: it is found by trying every element that is known here, and
-//! wrong counts and wrong or missed elements happen when such elements share cells. (Xored in at every occurrence, an
-//! even difference would vanish altogether.)
-//!
-//! # The formula
-//!
-//! Of D differing elements all are found if there are more than 1.295 D cells (k = 4), when D is large; 1.5 D cells
-//! from D = 1000 on, 2 D from 50 on and 3 D + 10 below succeed in 99 of 100 cases or more. A cell is taken for pure
-//! by mistake with probability 2^-16 k/m per test; two of n keys have one id with probability n^2 / 2^46. See
-//! [`theory::peeling`](crate::theory::peeling).
-//!
-//! # Guarantee and cost
-//!
-//! What cannot be decoded is told, never left out silently. 93 bits per cell, whatever the number of elements;
-//! inserting and removing touch k cells, decoding is linear in the cells. [`count`](InvertibleCounting::count) is
-//! exact where a cell holds the key alone, and never too small while nothing was removed ahead of its insertion.
-//!
-//! # Choose another
-//!
-//! when whole keys with values are to be listed, not ids: [`iblt`](crate::values::iblt).
+#![doc = include_str!("invertible_counting.md")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
@@ -49,7 +8,9 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::key::Key;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure};
+use crate::kind::{
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, kind,
+};
 use crate::peel::peel_cells;
 use crate::theory::{partitioned, peeling};
 
@@ -57,7 +18,7 @@ mod table;
 use table::{CELL_BITS, Element, Found, IdTable, MAX_HASHES, Mode, full, table_bits};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<InvertibleCounting>().insert().remove().count().merge().done();
+pub const KIND: Kind = kind!(InvertibleCounting);
 
 const ITEMS: Parameter = Parameter {
     name: "items",
@@ -611,24 +572,9 @@ impl Structure for InvertibleCounting {
     const FACTS: Facts = Facts {
         id: "invertible-counting",
         number: 64,
-        name: "Invertible counting Bloom filter",
         aliases: &["ICBF", "multiset reconciliation"],
         family: "counting",
-        papers: &[
-            "L. Luo, D. Guo, J. Wu, O. Rottenstreich, Q. He, Y. Qin, X. Luo, Efficient multiset synchronization, 2017",
-        ],
-        summary: "In which elements, and by how many, do two multisets differ? Traffic in proportion to the difference.",
-        idea: "Every element is added to k cells, each with a count and the sum of ids modulo 2^61 - 1. One host's table is \
-               subtracted from the other's: what both have cancels, a cell with one differing element shows its id and \
-               by how many, and taking it out leaves more such cells. Names of ids stay where they were inserted. Only what \
-               was inserted may be removed: removing any other key makes counts too small.",
-        formulas: &[
-            "cells for D differing elements: 1.5 D from 1000 on, 2 D from 50 on, 3 D + 10 below; large D: 1.295 D",
-            "a cell is taken for pure by mistake: 2^-16 k/m per test",
-            "two of n keys have one id: n^2 / 2^46",
-            "key that is in, counted too large = (1 - (1 - k/m)^(n-1))^k",
-        ],
-        choose_another: "whole keys with values are to be listed: iblt; counts alone are asked: counting.",
+        text: Text::new(include_str!("invertible_counting.md")),
         errors: &[ErrorClass::OverCount, ErrorClass::Unknown],
         note: NoteType::None,
         parameters: &[ITEMS, CELLS, HASHES, MODE],

@@ -1,35 +1,4 @@
-//! L-CBF, the counting Bloom filter of shift registers (Safi, Moshovos, Veneris, 2006 and 2008).
-//!
-//! # The idea
-//!
-//! A counting filter for hardware, or for whoever wants a query to read a bit per position and a change to need no adder.
-//! The counters are linear feedback shift registers: a step up or down shifts by one bit and computes a parity. Apart from
-//! them lies one flag per counter, "not zero", and the flags are all that a query reads.
-//!
-//! ```text
-//! flags       0  0  1  0  1  0  0  1      the plain Bloom filter of the keys
-//! registers   0  0  1  0  3  0  0  1      the state after c steps stands for c: 0000, 0001, 0011, 0111, 1110, ...
-//! ```
-//!
-//! The register's feedback is inverted, so that zeroed memory is a count of zero. A register of w bits has 2^w - 1 states; the
-//! last before 0 is frozen, so that it never wraps: counts go up to 2^w - 3, and 2^w - 2 means "or more". What a state stands
-//! for is looked up in a table, made when first asked for.
-//!
-//! # The formula
-//!
-//! The rate of false positives and the law of the counters are those of [`counting`](super::counting); one reaches the frozen
-//! state with probability P(c >= 2^w - 2) ([`theory::counters::reaches`]).
-//!
-//! # Guarantee and cost
-//!
-//! As [`counting`](super::counting), with the same policies: no false negatives, unless keys were removed that were never
-//! inserted or the policy is `saturate`. m (w + 1) bits. A query reads k flags and no register; a change steps k registers
-//! and touches a flag only when a count leaves or reaches zero.
-//!
-//! # Choose another
-//!
-//! in software: [`counting`](super::counting) with its mirror takes the same memory and can count one further;
-//! [`ml_ccbf`](super::ml_ccbf) takes two fifths of it and answers from bits alone as well.
+#![doc = include_str!("l_cbf.md")]
 
 use crate::capability::{Compress, Count, Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
@@ -39,15 +8,14 @@ use crate::counting::engine::CounterStore;
 use crate::counting::over::{CountingOver, CountingStore};
 use crate::error::{Error, Result, same};
 use crate::key::Key;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::simd::prefetch;
 use crate::store::lfsr::{LfsrCounters, Register};
 use crate::store::{BitStore, Counters};
 use crate::theory;
 
 /// The registry's row.
-pub const KIND: Kind =
-    Kind::of::<LfsrCounting>().contains().insert().remove().count().merge().cardinality().compress().done();
+pub const KIND: Kind = kind!(LfsrCounting);
 
 /// A counting filter of shift registers with a flag for each.
 ///
@@ -147,25 +115,9 @@ impl CountingStore for FlaggedRegisters {
     const FACTS: Facts = Facts {
         id: "l-cbf",
         number: 56,
-        name: "L-CBF, counting Bloom filter of shift registers",
         aliases: &["LCBF", "LFSR", "lfsr-counting"],
         family: "counting",
-        papers: &[
-            "E. Safi, A. Moshovos, A. Veneris, L-CBF: a low-power, fast counting Bloom filter architecture, 2006 and \
-                   2008",
-        ],
-        summary: "Is x still in S, and how often? Without an adder, and with one bit read per position of a query.",
-        idea: "Counters are linear feedback shift registers: a step up or down is a shift and a parity. A vector of flags \
-               apart from them tells which are not zero, and is all that a query reads; a change touches a flag only when \
-               a count leaves or reaches zero. The state before the register would wrap is frozen. The policies are those \
-               of `counting`. Only keys that were inserted may be removed: removing any other that seems present can make \
-               keys vanish.",
-        formulas: &[
-            "rate = (1 - (1 - 1/m)^(k n))^k",
-            "bits = m (w + 1); counts up to 2^w - 3, frozen at 2^w - 2",
-            "P(count > truth) = rate with n-1 keys",
-        ],
-        choose_another: "in software: counting, or ml-ccbf in half of its memory.",
+        text: Text::new(include_str!("l_cbf.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, COUNTERS, common::HASHES, WIDTH, POLICY],

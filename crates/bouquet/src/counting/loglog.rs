@@ -1,36 +1,4 @@
-//! The loglog Bloom filter (Yao and others, 2015).
-//!
-//! # The idea
-//!
-//! Counters that are maxima. For each of d *copies* a key has k cells. An occurrence draws, for each copy, a geometric number G
-//! (1 with probability 1/2, 2 with 1/4, and so on) and raises the k cells of the copy to G. After F occurrences a cell
-//! that only the key has is about log2 F: five bits count to 2^25.
-//!
-//! ```text
-//! copy 0   cells of rose   7  4  4      minimum 4: the 7 is another key's
-//! copy 1                   5  5  9              5        mean 4.5, which about 9
-//! copy 2                   3  6  3              3        occurrences have
-//! ```
-//!
-//! The minimum over the k cells of a copy drops what other keys have raised; the mean of the minima over the copies says how
-//! many occurrences there were. The same draw goes into all cells of a copy, or the minimum would be too small. When
-//! occurrences have names ([`insert_occurrence`](LogLog::insert_occurrence)) the draws follow from them, so that one which is seen twice,
-//! by one meter or by two, counts once: [`merge`](LogLog::merge) takes the larger of each two cells.
-//!
-//! # The formula
-//!
-//! The mean of the largest of F draws is g(F), the sum over t of 1 - (1 - 2^-t)^F; the estimate is g⁻¹ of the mean, with a
-//! standard error of 1.30/sqrt(d). m = n k d/ln 2 cells for n keys. See [`theory::loglog`].
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives. Counts are estimates, too large or too small by the standard error; other keys only push them up. Nothing
-//! can be removed. k d cells per operation: 84 at the default of k = 3 and an error of 0.25, and 5 bits for each of 121 cells
-//! per key.
-//!
-//! # Choose another
-//!
-//! for exact small counts: [`spectral`](super::spectral) or [`counting`](super::counting).
+#![doc = include_str!("loglog.md")]
 
 use crate::capability::{Compress, Contains, Count, Insert, Item, Merge, Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
@@ -40,13 +8,14 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, SplitMix, mix};
 use crate::key::Key;
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::store::Counters;
 use crate::theory::{self, loglog};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<LogLog>().contains().insert().count().merge().compress().done();
+pub const KIND: Kind = kind!(LogLog);
 
 const ERROR: Parameter = Parameter {
     name: "error",
@@ -427,20 +396,9 @@ impl Structure for LogLog {
     const FACTS: Facts = Facts {
         id: "loglog",
         number: 63,
-        name: "Loglog Bloom filter",
         aliases: &["LLBF"],
         family: "counting",
-        papers: &["Yao and others, Loglog Bloom filter, 2015"],
-        summary: "About how often did x come? For very large counts from several meters, none counted twice.",
-        idea: "Cells that keep maxima. An occurrence draws a geometric number for each of d copies and raises the key's k cells \
-               of the copy to it; the least of the k cells is about log2 of the count, and the mean over the copies \
-               tells it to 1.30/sqrt(d). Filters are joined by the larger of each two cells.",
-        formulas: &[
-            "g(F) = sum over t >= 0 of 1 - (1 - 2^-t)^F; estimate = g^-1(mean of the minima)",
-            "standard error 1.30/sqrt(d); m = n k d/ln 2 cells of ceil(log2(log2 f + 6)) bits",
-            "rate = (1 - e^(-n k d/m))^(k d)",
-        ],
-        choose_another: "exact or small counts: spectral, counting; streams of any counts: count-min.",
+        text: Text::new(include_str!("loglog.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount, ErrorClass::UnderCount],
         note: NoteType::None,
         parameters: &[common::ITEMS, ERROR, COPIES, HASHES, CELLS, WIDTH, ESTIMATOR, METER],

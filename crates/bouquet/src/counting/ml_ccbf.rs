@@ -1,44 +1,4 @@
-//! The multilayer compressed counting Bloom filter (Ficara, Giordano, Procissi, Vitucci, 2008).
-//!
-//! # The idea
-//!
-//! Most counters of a counting filter are 0 or 1, yet each takes four bits. Here a counter of value c is a column of c
-//! ones and then a zero. Layer 0 has a bit for each counter and is the plain Bloom filter of the keys; layer i+1 has one
-//! bit for each one of layer i, in order, and is reached by counting ones.
-//!
-//! ```text
-//! counters  0 2 0 1 3 0
-//! layer 0   0 1 0 1 1 0      what a query reads
-//! layer 1     1   0 1        the bit below the j-th one of a layer is the j-th of the next
-//! layer 2     0     1
-//! layer 3           0
-//! ```
-//!
-//! Adding one turns a zero into a one and inserts a zero below; subtracting takes both back. So that only a few words
-//! move, the lower layers are kept in strings of their own for each block of 512 counters; 16 blocks share a memory with
-//! spare words between them and grow together. A column deeper than 15 goes on in an exact map beside the layers, so that
-//! a multiset cannot inflate a block.
-//!
-//! # The formula
-//!
-//! The rate of false positives is that of [`counting`](super::counting). The code has m + nk bits, 1.693 m when half of
-//! the counters are in use; the entropy of the counters, which no code can go below, is 1.586 m
-//! ([`theory::unary`](crate::theory::unary)). With index and spare words a filter takes 2 m bits, half of four-bit
-//! counters.
-//!
-//! # Guarantee and cost
-//!
-//! No counter overflows. No false negatives and no count below the truth, as long as only keys are removed that were
-//! inserted; one that was never inserted but seems present can be removed without anyone noticing, and other keys may then
-//! seem absent. A query reads k bits of layer 0, as a plain filter does. A change counts the ones of a cache line and a
-//! few words for each of its k counters, and moves a few words; now and then a block takes a spare word from its
-//! neighbours, or 16 blocks move to a larger memory (amortised constant). The memory follows the load upwards and does not
-//! shrink. A frame holds the memory as it is.
-//!
-//! # Choose another
-//!
-//! when updates must be fast, [`counting`](super::counting); to send or store a filter that only answers, take
-//! [`to_bloom`](CountingOver::to_bloom), which is layer 0.
+#![doc = include_str!("ml_ccbf.md")]
 
 use crate::capability::{Count, Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
@@ -47,13 +7,12 @@ use crate::counting::engine::CounterStore;
 use crate::counting::over::{CountingOver, CountingStore};
 use crate::error::Result;
 use crate::key::Key;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::store::BitStore;
 use crate::store::unary::UnaryCounters;
 
 /// The registry's row.
-pub const KIND: Kind =
-    Kind::of::<MultilayerCounting>().contains().insert().remove().count().merge().cardinality().done();
+pub const KIND: Kind = kind!(MultilayerCounting);
 
 /// A counting filter whose counters are columns of ones: half the memory, no overflow.
 ///
@@ -125,25 +84,9 @@ impl CountingStore for UnaryCounters {
     const FACTS: Facts = Facts {
         id: "ml-ccbf",
         number: 51,
-        name: "Multilayer compressed counting Bloom filter",
         aliases: &["ML-CCBF", "MLCCBF", "multilayer-counting"],
         family: "counting",
-        papers: &[
-            "D. Ficara, S. Giordano, G. Procissi, F. Vitucci, MultiLayer compressed counting Bloom filters, 2008",
-        ],
-        summary: "Is x still in S, and how often? In half the memory of four-bit counters, and without overflow.",
-        idea: "A counter of value c is a column of c ones and a zero. The first layer of bits is the plain Bloom filter, \
-               which alone answers queries; each further layer has one bit for each one of the layer above and is \
-               reached by counting ones. Adding one sets a bit and inserts another below it, inside a block of 512 \
-               counters whose layers have a memory of their own with room to grow. Only keys that were inserted may be \
-               removed: removing any other that seems present can make keys vanish.",
-        formulas: &[
-            "rate = (1 - (1 - 1/m)^(k n))^k",
-            "bits of the code = m + n k, 1.693 m when half full; entropy 1.586 m; four-bit counters 4 m",
-            "memory with index and spare words: 2 m bits",
-            "P(count > truth) = rate with n-1 keys",
-        ],
-        choose_another: "changes must be fast: counting; nothing is removed: standard.",
+        text: Text::new(include_str!("ml_ccbf.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, COUNTERS, common::HASHES, BLOCK],

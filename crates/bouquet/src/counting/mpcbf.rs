@@ -1,52 +1,4 @@
-//! The multi-partitioned counting Bloom filter (Huang, Zhang, Zhang, Xie, Salamatian, Liu, Li, 2013).
-//!
-//! # The idea
-//!
-//! A counting filter that answers with one memory access. A key's places lie in one word of 512 bits, a cache line (or in g
-//! of them). The first bits of a word, its first level, are a small Bloom filter and all that a query looks at. The rest of
-//! the word counts: behind the first level follows one bit for each of its ones, then one for each one among those, and so
-//! on, so that a counter is a column of ones that ends in a zero.
-//!
-//! ```text
-//! counters           0 2 0 1 1 0 2 0
-//! word    level 1    0 1 0 1 1 0 1 0     level 2   1 0 0 1     level 3   0 0     free   0 0
-//! ```
-//!
-//! Whatever the counters are, a key costs exactly its places in bits of each word: nothing is lost on counters that stay
-//! small, and the first level can be as large as the keys of a word leave room for. It is the code of
-//! [`ml_ccbf`](super::ml_ccbf), confined to a word.
-//!
-//! # The formula
-//!
-//! With l words of w bits, b1 of them in the first level, kk = k/g places per word and j arrivals in a word, the rate is
-//! (sum of P(j) E_j)^g, where P is the law of arrivals, Binomial(n, g/l), and E_j the chance that j arrivals hit all places
-//! of a stranger. The first level is chosen so that not one word is expected to run full: b1 = w - kk n_max. See
-//! [`theory::hierarchy`](crate::theory::hierarchy), which also sizes filters, by minimising numerically.
-//!
-//! | n = 100,000 | bits per key | n_max | b1 | rate, before full words | four-bit counters |
-//! |---|---|---|---|---|---|
-//! | w = 64, g = 2, kk = 2 | 40 | 13 | 38 | 7.44e-4 | 8.2e-3 |
-//! | w = 256, g = 1, kk = 4 | 30 | 21 | 172 | 1.52e-3 | 2.7e-2 |
-//!
-//! # What a full word does
-//!
-//! | policy | insert | remove | |
-//! |---|---|---|---|
-//! | `sticky` | the word is given up: all ones, it answers "present" for ever | leaves it | no key is ever lost |
-//! | `reject` | [`Error::Full`], nothing changes in any of the g words | subtracts | |
-//!
-//! A word of ones alone is no code, because every counter ends in a zero, so it needs no flag beside it.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives and no count below the truth, as long as only keys are removed that were inserted. A key that was never
-//! inserted but seems present can be removed without anyone noticing; other keys may then seem absent. A query reads g words,
-//! a change reads and writes them: it counts the ones of a word and shifts its tail, some nanoseconds for each place.
-//!
-//! # Choose another
-//!
-//! when filters must be merged, [`counting`](super::counting); when memory counts more than time,
-//! [`ml_ccbf`](super::ml_ccbf).
+#![doc = include_str!("mpcbf.md")]
 
 use crate::capability::{Contains, Count, Insert, Item, Multiplicity, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};
@@ -54,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, SplitMix, fastrange};
 use crate::key::{Batched, Key, answer_each, insert_items};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::simd::prefetch;
 use crate::store::BitStore;
@@ -62,7 +15,7 @@ use crate::store::unary::{WordCode, bit, ones_between};
 use crate::theory::hierarchy::{self, MAX_PLACES, Shape};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Mpcbf>().contains().insert().remove().count().done();
+pub const KIND: Kind = kind!(Mpcbf);
 
 /// The words for the bits of a word, the default first.
 const WORDS: [&str; 4] = ["512", "256", "128", "64"];
@@ -499,25 +452,9 @@ impl Structure for Mpcbf {
     const FACTS: Facts = Facts {
         id: "mpcbf",
         number: 53,
-        name: "Multi-partitioned counting Bloom filter",
         aliases: &["MPCBF", "HCBF", "multi-partitioned"],
         family: "counting",
-        papers: &[
-            "K. Huang, J. Zhang, D. Zhang, G. Xie, K. Salamatian, A. Liu, W. Li, A multi-partitioning approach to \
-                   building fast and accurate counting Bloom filters, 2013",
-        ],
-        summary: "Is x still in S, and how often? With one memory access, and more accurate than four-bit counters.",
-        idea: "A key's places lie in one word of 512 bits, or in g of them. The first bits of a word answer queries; the \
-               rest counts, as columns of ones: one bit for each one of the first level, then one for each one among \
-               those, and so on. Changing a counter shifts the tail of the word by a bit. A word that runs full is given \
-               up and accepts every key, so that none is lost. Only keys that were inserted may be removed: removing any \
-               other that seems present can make keys vanish.",
-        formulas: &[
-            "rate = (sum_j P(j) E_j)^g, P = Binomial(n, g/l), E_j = 1 when j does not fit",
-            "E_j = sum_i (-1)^i C(kk,i) (C(b1-i,kk)/C(b1,kk))^j",
-            "b1 = w - kk n_max, n_max the least j with P(arrivals > j) <= 1/l, or more where that is better",
-        ],
-        choose_another: "filters must be merged: counting; memory counts more than time: ml-ccbf.",
+        text: Text::new(include_str!("mpcbf.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[

@@ -1,41 +1,4 @@
-//! The fast hash table with a counting filter and pruned buckets (Song, Dharmapurikar, Turner, Lockwood, 2005).
-//!
-//! # The idea
-//!
-//! A hash table in slow memory, and beside it, in fast memory, a counting filter with one counter per bucket. A key is hashed
-//! to k buckets and stored in one of them, its *home*: the one with the least counter, of equal ones the first. A query
-//! reads the k counters. If one is zero the key is absent, and no bucket is read; otherwise only its home is. Because
-//! items gather where counters are small, almost every bucket holds one item at most.
-//!
-//! ```text
-//! counters   0  2  1  3  0  1  2        rose: buckets 1, 3, 5, of which 5 has the least counter
-//! buckets    .  .  .  .  .  |  .
-//!                           rose        lily, with buckets 2, 3, 4: counter 4 is zero, so it is absent
-//! ```
-//!
-//! An insertion changes counters and with them homes: the items that lie in the k buckets of the new key, and only they, may
-//! have to move. A removal lowers counters, which can make them the home of any item that is hashed there: for that every
-//! bucket has a list of those items, which queries never read. [`PrunedTable::balance`] goes further and adds *boosts* to
-//! the counters of buckets that hold more than one item, which drives items away.
-//!
-//! # The formula
-//!
-//! With n items a query for an absent key reads a bucket with probability (1 - e^(-nk/m))^k, 0.0021 at the default of 12.8
-//! buckets per item and k = 9; one for a present key reads one bucket. An insertion looks at 1 + nk/m items. See
-//! [`theory::fingerprints`](crate::theory::fingerprints).
-//!
-//! # Guarantee and cost
-//!
-//! Answers are exact: keys are compared. The filter's false positives cost a memory access, nothing else. A counter that
-//! reaches its largest value stays there for ever, which costs accesses too. Inserting a key that is there replaces its
-//! value; it then takes as many removals as insertions to take it out.
-//!
-//! The mode `basic` keeps every item in all of its k buckets and reads the shortest of them; it is there to be
-//! compared with. [`TupleSpace`] classifies packets with one such table for each combination of prefix lengths.
-//!
-//! # Choose another
-//!
-//! for a set alone, without its keys: [`super::counting`], [`super::cuckoo`].
+#![doc = include_str!("pruned_counting.md")]
 
 use crate::capability::{Answer, Contains, Get, Insert, Item, NoteType, Remove, Value};
 use crate::codec::{Decoder, Encoder, StateReader};
@@ -43,7 +6,9 @@ use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Places};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
-use crate::kind::{Config, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common};
+use crate::kind::{
+    Config, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common, kind,
+};
 use crate::store::{Counters, Words};
 use crate::theory::fingerprints;
 
@@ -51,7 +16,7 @@ mod tuple_space;
 pub use tuple_space::{Prefix, TupleSpace};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<PrunedTable>().contains().insert().remove().get().done();
+pub const KIND: Kind = kind!(PrunedTable);
 
 const COUNTERS: Parameter = Parameter {
     name: "counters",
@@ -576,23 +541,9 @@ impl Structure for PrunedTable {
     const FACTS: Facts = Facts {
         id: "pruned-counting",
         number: 69,
-        name: "Fast hash table with pruned buckets",
         aliases: &["FHT", "fast-hash-table", "pruned-fht"],
         family: "counting",
-        papers: &[
-            "H. Song, S. Dharmapurikar, J. Turner, J. Lockwood, Fast hash table lookup using extended Bloom filter: an aid to \
-             network processing, 2005",
-            "M. Ahmadi, S. Wong, Modified collision packet classification using counting Bloom filter in tuple space, 2007",
-        ],
-        summary: "Which value has x? An exact table in slow memory with one access per hit and almost none per miss.",
-        idea: "A counting filter in fast memory has one counter for each bucket of a hash table. A key is stored in the one of \
-               its k buckets whose counter is least, so that a query reads the counters and then one bucket, or none when \
-               a counter is zero. Insertions and removals move the items whose least counter has changed.",
-        formulas: &[
-            "accesses per miss = (1 - e^(-n k / m))^k, 0.0021 at m/n = 12.8 and k = 9",
-            "items examined per insertion = 1 + n k / m",
-        ],
-        choose_another: "a set alone, without its keys: counting or cuckoo.",
+        text: Text::new(include_str!("pruned_counting.md")),
         errors: &[],
         note: NoteType::Bytes,
         parameters: &[common::ITEMS, COUNTERS, common::HASHES, WIDTH, MODE],

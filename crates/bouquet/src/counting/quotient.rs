@@ -1,42 +1,4 @@
-//! The quotient filter with counts (Bender et al., 2012; Pandey, Bender, Johnson, Patro, 2017).
-//!
-//! # The idea
-//!
-//! A key's hash of p = q + r bits is split: the high q bits, the *quotient*, are its home among 2^q slots, and the low r
-//! bits, the *remainder*, are what is stored. The remainders of one home form a run, in ascending order; runs follow each
-//! other in the order of their homes, each as near to its home as those before it allow. Two bits per slot tell where runs
-//! are, so that from the table the hashes can be read back, sorted.
-//!
-//! ```text
-//! homes with a run   . x . . x x . .       hashes 1|3, 1|7, 4|2, 4|2, 5|0
-//! ends of runs       . . x . . x x .
-//! remainders         . 3 7 . 2 2 0 .       the run of 5 is one slot beyond its home
-//! ```
-//!
-//! That is what other filters cannot do: two filters merge in one pass, and a filter grows without its keys by giving one bit
-//! of the remainder to the quotient. A remainder that is in several times is followed by a counter in the same slots, in
-//! digits that cannot be mistaken for remainders: a key that is in a thousand times takes four slots or so.
-//!
-//! # The formula
-//!
-//! An absent key seems present when its whole hash is that of a present one: 1 - (1 - 2^-p)^n, about a / 2^r with the share a
-//! of the slots in use. A slot takes r + 2.125 bits. See [`theory::fingerprints`](crate::theory::fingerprints).
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives and no count below the truth, as long as only keys are removed that were inserted: **removing any
-//! other that seems present takes the hash of another key, which may then seem absent.** Insertions are refused, with
-//! [`Error::Full`] and nothing changed, beyond 95 % of the slots; [`QuotientFilter::grow`] then doubles them.
-//!
-//! A query reads one block of 64 slots, or two. An insertion or removal moves the slots up to the next unused one: about two
-//! at half load, a hundred and more at 95 %. There is a slack of 10 sqrt(2^q) slots behind the last home.
-//!
-//! The layout `three-bit` of the first quotient filters takes three bits per slot instead of 2.125 and walks from slot to
-//! slot; it gives the same answers.
-//!
-//! # Choose another
-//!
-//! for fewer bits near full load: [`super::cuckoo`]; for counters that merge in place: [`super::counting`].
+#![doc = include_str!("quotient.md")]
 
 use crate::capability::{
     Compress, Contains, Count, Grow, Insert, Intersect, Item, Merge, Multiplicity, NoteType, Remove,
@@ -46,7 +8,8 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Batched, Key, answer_each, insert_each, insert_items};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::store::{BitStore, field_max};
 use crate::theory::{fingerprints, special};
@@ -62,8 +25,7 @@ use table::{Removed, Table};
 use three_bit::ThreeBit;
 
 /// The registry's row.
-pub const KIND: Kind =
-    Kind::of::<QuotientFilter>().contains().insert().remove().count().grow().merge().intersect().compress().done();
+pub const KIND: Kind = kind!(QuotientFilter);
 
 const QUOTIENT: Parameter = Parameter {
     name: "quotient",
@@ -731,26 +693,9 @@ impl Structure for QuotientFilter {
     const FACTS: Facts = Facts {
         id: "quotient",
         number: 71,
-        name: "Quotient filter",
         aliases: &["QF", "CQF", "RSQF", "quotient-filter"],
         family: "counting",
-        papers: &[
-            "M. A. Bender et al., Don't thrash: how to cache your hash on flash, 2012",
-            "P. Pandey, M. A. Bender, R. Johnson, R. Patro, A general-purpose counting filter: making every bit count, 2017",
-        ],
-        summary: "Is x still in S, and how often? For multisets that are merged and that outgrow their plan.",
-        idea: "The high bits of a key's hash are its home among the slots, the low ones are stored there, sorted, as near \
-               to the home as possible; two bits per slot tell which slots belong to which home. So the hashes can be \
-               read back: filters merge in one pass and grow without their keys. Counts are kept in the slots behind \
-               a remainder. Only keys that were inserted may be removed: removing any other that seems present can make \
-               a key vanish.",
-        formulas: &[
-            "rate = 1 - (1 - 2^-(q+r))^n, about a / 2^r for the share a of the slots in use",
-            "bits per key = (r + 2.125) / a, with a at most 0.95",
-            "q = ceil(log2(n / 0.95)), r = the least with n / 2^(q+r) <= rate",
-            "a count C takes about 2 + log2(C) / r slots",
-        ],
-        choose_another: "fewer bits near full load: cuckoo; counters that are added in place: counting.",
+        text: Text::new(include_str!("quotient.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, QUOTIENT, REMAINDER, LAYOUT],

@@ -1,74 +1,8 @@
-//! The shifting Bloom filter (Yang, Liu, Shahzad, Zhong, Fu, Li, Xie, Li, 2016).
-//!
-//! # The idea
-//!
-//! A key's bits may lie a little behind the places where the hash functions put them, and how far behind can mean
-//! something. All candidates for the offset of one base are in one word that is read at once.
-//!
-//! ```text
-//! membership      base: 1 . . . . 1          bit and bit + o, o from the key: one read answers for two bits
-//! association     base: 1 . . . . .          in the first set only: offset 0
-//!                       . . o1. . .          in both:               offset o1 of the key
-//!                       . . . . o2.          in the second only:    offset o2 of the key
-//! multiplicity    base: . . 1 . . .          three occurrences:     offset 3 - 1
-//! ```
-//!
-//! The words at all bases of a key are ANDed; a bit that remains is a candidate. In the forms for association and
-//! multiplicity a key has only k bits, whatever it says.
-//!
-//! # The formula
-//!
-//! With p = e^(-nk/m) and a span of w bits: membership (1 - 2p + p^(2-c))^(k/2), c = 1/(2(w-1)); association tells the
-//! class of a member without doubt with probability (1-2^-k)²; multiplicity j of at most C is exact with probability
-//! (1-f0)^(C-j), f0 = (1-p)^k. See [`theory::shifting`](crate::theory::shifting).
-//!
-//! # Changing what is in
-//!
-//! Bits can only be added: a second occurrence, or a second set, adds bits and leaves the old ones, which costs
-//! accuracy and no truth (counts are never too low, the true class is always a candidate). With `cells=counters` each
-//! bit has a counter, and a key moves from one offset to another; keys can be removed. What a key said before is then
-//! kept in an exact table, or, for multiplicities with `no-table`, taken from the filter's own answer, which may be too
-//! high and lose other keys. The table is part of the frame, so that a filter that is read again can do all that it
-//! could before; its keys are in the frame with it.
-//!
-//! # Verbs and settings
-//!
-//! `contains`, `insert` and `count` are there with all settings, `remove` with `cells=counters` and `classify` with
-//! `form=association`; without, a [`AnyFilter`](crate::AnyFilter) and the command line refuse them and tell the setting. Only
-//! multiplicity counts: the other forms answer `count` with none, or one or more. With association every item that is
-//! inserted or removed carries the number of its set, 0 or 1 (on the command line behind the key's TAB). A key is in a set
-//! or not: inserted into it twice, it is removed once.
-//!
-//! ```
-//! use bouquet::capability::{Item, Note};
-//! use bouquet::{AnyFilter, kind::Config, registry};
-//! let config = Config::new(registry::find("shifting")?.facts()).set("items", "1000")?.set("form", "association")?;
-//! let mut filter = AnyFilter::new(&config.clone().set("cells", "counters")?)?;
-//! for set in [0, 1] {
-//!     filter.insert()?.insert(Item::new(b"rose", Note::Group(set)))?;
-//! }
-//! assert_eq!(filter.classify()?.classify(b"rose"), [0, 1]);
-//! filter.remove()?.remove(Item::new(b"rose", Note::Group(0)))?;
-//! assert_eq!(filter.classify()?.classify(b"rose"), [1]);
-//!
-//! let error = AnyFilter::new(&config)?.remove().err().map(|error| error.to_string()).unwrap_or_default();
-//! assert!(error.contains("shifting with cells=counters"), "{error}");
-//! # Ok::<(), bouquet::Error>(())
-//! ```
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives, no count too low, no class missing (`no-table` apart), as long as only keys are removed that
-//! were inserted: with membership, or `no-table`, a key that merely seems present can be removed without anyone
-//! noticing, and takes others along; a table knows. m + w bits. A query reads k/2 words for membership, k for the other forms.
-//!
-//! # Choose another
-//!
-//! for many sets: [`filter-bank`](crate::sets::filter_bank); for counts without a limit: [`counting`](super::counting).
+#![doc = include_str!("shifting.md")]
 
 use crate::counting::bit_array::{BitArray, Design};
 use crate::error::Result;
-use crate::kind::{Config, Kind, Setting};
+use crate::kind::{Config, Kind, Setting, kind};
 use crate::store::{BitStore, Counters};
 
 mod association;
@@ -84,7 +18,7 @@ use shape::Shape;
 use table::Table;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Shifting>().contains().insert().remove().count().classify().done();
+pub const KIND: Kind = kind!(Shifting);
 
 /// The bits behind a base that one unaligned read of a word brings along: 64 less the 7 that may lie before it in its
 /// byte.

@@ -1,36 +1,4 @@
-//! The space-code Bloom filter, SCBF and MRSCBF (Kumar, Xu, Li, Wang, 2003/2004).
-//!
-//! # The idea
-//!
-//! A key has l groups of k positions. Every arrival draws one group at random and sets its bits; so the number of
-//! groups that are set tells how often the key came, as drawing coupons tells: 20 arrivals draw about 15 of 32. When
-//! nearly all are drawn, further filters that see only every 4th, 16th, ... arrival go on (multi-resolution).
-//!
-//! ```text
-//! rose     group  1   2   3   4   5   6   7   8
-//!          set?   .   x   x   .   x   .   x   .        4 of 8: about five arrivals,
-//!                                                      less the groups that are foreign ones by chance
-//! ```
-//!
-//! # The formula
-//!
-//! q groups are drawn by f arrivals (a Markov chain), theta = q + Binomial(l-q, rho^k) of them seem set. The estimate
-//! is the f under which the seen theta of all filters together are most likely, on a grid of ratio 1.02; or, in closed
-//! form, the f whose mean theta is the seen one. See [`theory::space_code`]. Tables of the likelihoods are made for the
-//! present fill, to the nearest 0.005, when they are first needed.
-//!
-//! # Guarantee and cost
-//!
-//! A constant relative error over many orders of magnitude: about 20 % with nine filters. Estimates err both ways, and
-//! keys that came once or twice may seem absent, or absent ones present, because at half fill some groups of every key
-//! are ones. So `contains`, the estimate of the first filter, which sees every arrival, is a guess at small counts.
-//! Nothing can be removed. An arrival sets k bits in the first filter and few in the others; an estimate reads l k bits
-//! of each. The tables take 0.2 MB for one filter and some 4 MB for nine, which copies of a filter share.
-//!
-//! # Choose another
-//!
-//! for exact membership: [`standard`](crate::membership::standard); for counts of keys that come rarely:
-//! [`counting`](super::counting).
+#![doc = include_str!("space_code.md")]
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -42,7 +10,8 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, SplitMix, probes};
 use crate::key::{Key, digest_batch};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::simd::flat;
 use crate::store::BitStore;
@@ -51,7 +20,7 @@ use crate::theory::special::binomial;
 use crate::theory::{self, spread};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<SpaceCode>().contains().insert().count().merge().done();
+pub const KIND: Kind = kind!(SpaceCode);
 
 /// Filters of a multi-resolution code, unless told otherwise.
 pub const RESOLUTIONS: u32 = 9;
@@ -700,26 +669,9 @@ impl Structure for SpaceCode {
     const FACTS: Facts = Facts {
         id: "space-code",
         number: 60,
-        name: "Space-code Bloom filter",
         aliases: &["SCBF", "MRSCBF", "multi-resolution space-code"],
         family: "counting",
-        papers: &[
-            "A. Kumar, J. Xu, L. Li, J. Wang, Space-code Bloom filter for efficient traffic flow measurement, 2003",
-            "A. Kumar, J. Xu, J. Wang, O. Spatschek, L. Li, Space-code Bloom filter for efficient per-flow traffic \
-             measurement, 2004",
-        ],
-        summary: "About how many packets had flow x? With a constant relative error, from bit vectors only.",
-        idea: "A key has l groups of positions, and every arrival sets a group that is drawn at random. How many groups are \
-               set tells how often the key came, by maximum likelihood. Further filters that see a quarter of the \
-               arrivals each reach further. Keys that came once or twice may seem absent, and absent ones present: it \
-               estimates counts and is no filter for membership. Nothing can be removed.",
-        formulas: &[
-            "groups drawn: q to q+1 with probability p(l-q)/l per arrival",
-            "theta = q + Binomial(l-q, rho^k); estimate = most likely f given the theta of all filters",
-            "mean value: f = ln((1 - theta/l)/(1 - rho^k)) / ln(1 - p/l)",
-            "half full: m = k D / ln 2, D = sum over flows of l(1 - (1 - p/l)^f)",
-        ],
-        choose_another: "membership: standard; counts that are never too low: counting, spectral or count-min.",
+        text: Text::new(include_str!("space_code.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::FalseNegative, ErrorClass::OverCount, ErrorClass::UnderCount],
         note: NoteType::None,
         parameters: &[ITEMS, LARGEST, BITS, HASHES, GROUPS_PARAMETER, RESOLUTIONS_PARAMETER, RATIO],

@@ -1,41 +1,4 @@
-//! The spectral Bloom filter (Cohen, Matias, 2003).
-//!
-//! # The idea
-//!
-//! The counters of a counting Bloom filter, read as multiplicities: the least of a key's counters is at least its count, and
-//! exact unless every one of them is shared. Three methods make that rarer, or say more:
-//!
-//! | method | insert x, r times | count | remove | merge |
-//! |---|---|---|---|---|
-//! | `ms`, minimum selection | adds r to all counters | the least | yes | yes |
-//! | `mi`, minimal increase | raises the counters below least + r to it | the least, tighter | no | no |
-//! | `rm`, recurring minimum | `ms`; keys whose least counter occurs once are suspect and go to a second filter | of the second filter if the key is marked there | yes | no |
-//! | `rm-simple` | `rm` without marks: asks each time whether the least occurs once | | yes | no |
-//!
-//! ```text
-//! counters of x   3  5  3      3 twice: two counters that only x has, or two equal errors, which is rare
-//! counters of y   4  3  6      3 once: perhaps all three are shared
-//! ```
-//!
-//! The counters are in an array of fixed `width`, or, `store=compact`, as codes of different lengths behind one another:
-//! small counters in few bits, and no counter too large.
-//!
-//! # The formula
-//!
-//! With n distinct keys and gamma = nk/m a count is wrong with probability (1 - e^-gamma)^k under `ms`, the rate of a Bloom filter;
-//! about half as often under `mi` and `rm`. The compact store takes the sum of 2 floor(log2(C+1)) + 1 over the counters, and
-//! about one bit more per counter.
-//!
-//! # Guarantee and cost
-//!
-//! Under `ms` and `mi` no count is below the truth, if only keys are removed that are in. Under `mi` nothing can be removed: a
-//! counter does not know how much of it belongs to whom. Under `rm` a count is usually exact, and rarely a little low. A key that
-//! was never inserted but seems present can be removed without anyone noticing, which takes counts from others. k counters per
-//! operation; the compact store reads up to 64 codes for each.
-//!
-//! # Choose another
-//!
-//! for endless streams: [`count_min`](super::count_min); when keys come at most a few times: [`counting`](super::counting).
+#![doc = include_str!("spectral.md")]
 
 use crate::capability::{Contains, Count, Insert, Item, Merge, Multiplicity, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};
@@ -45,13 +8,14 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Key, answer_each, insert_items};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::store::{BitStore, Counters};
 use crate::theory::sketch;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Spectral>().contains().insert().remove().count().merge().done();
+pub const KIND: Kind = kind!(Spectral);
 
 /// How counters are changed and read; see [the table](self).
 ///
@@ -607,19 +571,9 @@ impl Structure for Spectral {
     const FACTS: Facts = Facts {
         id: "spectral",
         number: 59,
-        name: "Spectral Bloom filter",
         aliases: &["spectral-bloom"],
         family: "counting",
-        papers: &["S. Cohen, Y. Matias, Spectral Bloom filters, 2003"],
-        summary: "How often is x in the multiset? For multiplicities with Bloom-like error, removal and compact counters.",
-        idea: "Counters in the places of a Bloom filter's bits; the least of a key's counters is its multiplicity. Minimal \
-               increase raises only the counters that must be raised; recurring minimum keeps the keys whose least counter \
-               occurs once in a second filter. The compact store keeps counters as codes of different lengths.",
-        formulas: &[
-            "ms: P(count wrong) = (1 - e^(-n k/m))^k; mi and rm about half of it",
-            "compact: sum of 2 floor(log2(C + 1)) + 1 bits, and about one per counter",
-        ],
-        choose_another: "endless streams: count-min; keys that come a few times: counting.",
+        text: Text::new(include_str!("spectral.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, COUNTERS, common::HASHES, METHOD, STORE, WIDTH],

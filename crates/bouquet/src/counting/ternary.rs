@@ -1,42 +1,4 @@
-//! The ternary Bloom filter (Lim, Lee, Byun, Yim, 2017).
-//!
-//! # The idea
-//!
-//! A counting filter with the smallest cell that can still be removed from: 0, 1, perhaps 2, and X for "more than that". X
-//! never changes again, because nobody knows what it stands for, and is never consulted. Every other value is exact. So a
-//! key has three answers: no, when one of its cells is 0; cannot tell, when all are X; yes otherwise. In the memory of four-bit
-//! counters there are twice as many cells, or two and a half times.
-//!
-//! ```text
-//! cells    0  1  X  0  2  1  X  X  0      X: 3 or more
-//! rose        1  X     2                  yes, and can be removed: 0, X, 1
-//! iris           X           X  X         indeterminable, and cannot be removed
-//! ```
-//!
-//! # The formula
-//!
-//! X means a count of L or more, L = levels - 1. With the law of counters, Binomial(nk, 1/m):
-//!
-//! | a key is | no | indeterminable | yes |
-//! |---|---|---|---|
-//! | absent | 1 - P(c >= 1)^k | P(c >= L)^k | P(c >= 1)^k - P(c >= L)^k |
-//! | present | never | P(c' >= L-1)^k, and cannot be removed | the rest |
-//!
-//! See [`theory::ternary`]. At half full and k = 7 a present key is indeterminable with probability
-//! 0.8 % when there are three levels, 2 in a million when there are four. Both take two bits, so four are the default; three
-//! can be packed five to a byte (3^5 = 243), 1.6 bits each.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives, and removal harms no other key, as long as only keys are removed that were inserted: a value below X is
-//! exact. One that was never inserted but seems present can be removed without anyone noticing, and other keys may then seem
-//! absent. k reads for a query, k reads and writes for a change. Inserting a key again drives its cells towards X, and X cells
-//! never recover: rebuild the filter when their share, [`frozen`](CountingOver::frozen), becomes large.
-//!
-//! # Choose another
-//!
-//! when keys come more than once, [`counting`](super::counting); when every removal must succeed, [`ml_ccbf`](super::ml_ccbf),
-//! as small as this.
+#![doc = include_str!("ternary.md")]
 
 use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
@@ -45,14 +7,14 @@ use crate::counting::engine::CounterStore;
 use crate::counting::over::{CountingOver, CountingStore};
 use crate::error::{Error, Result, same};
 use crate::key::Key;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::simd::prefetch;
 use crate::store::BitStore;
 use crate::store::ternary::{Form, TernaryCells};
 use crate::theory;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<TernaryBloom>().contains().insert().remove().merge().cardinality().done();
+pub const KIND: Kind = kind!(TernaryBloom);
 
 /// A counting filter of the smallest cells, which tells when it cannot tell.
 ///
@@ -144,23 +106,9 @@ impl CountingStore for TernaryCells {
     const FACTS: Facts = Facts {
         id: "ternary",
         number: 58,
-        name: "Ternary Bloom filter",
         aliases: &["TBF", "ternary-bloom"],
         family: "counting",
-        papers: &["H. Lim, J. Lee, H. Byun, C. Yim, Ternary Bloom filter replacing counting Bloom filter, 2017"],
-        summary: "Is x still in S? In two bits per cell, with \"cannot tell\" as an answer of its own.",
-        idea: "Cells count to one or two and then hold X, which means \"more\" and stays for ever. A key with a 0 among its \
-               cells is absent; one whose cells are all X is indeterminable and cannot be removed; any other seems present \
-               and is removed from the cells that are not X, whose values are exact. Asked for yes or no, indeterminable \
-               is yes. Only keys that were inserted may be removed: removing any other that seems present can make keys \
-               vanish.",
-        formulas: &[
-            "absent: yes = P(c >= 1)^k - P(c >= L)^k, indeterminable = P(c >= L)^k, L = levels - 1",
-            "present: indeterminable = undeletable = P(c' >= L-1)^k",
-            "half full, k = 7: 0.8 % with 3 levels, 2e-6 with 4",
-            "bits = 2 m, or 1.6 m packed",
-        ],
-        choose_another: "keys come more than once: counting; every removal must succeed: ml-ccbf.",
+        text: Text::new(include_str!("ternary.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::Undeletable],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, COUNTERS, common::HASHES, LEVEL, PACKED],

@@ -1,55 +1,15 @@
-//! The variable-increment counting Bloom filter, VI-CBF (Rottenstreich, Kanizo, Keslassy, 2012).
-//!
-//! # The idea
-//!
-//! A key adds not 1 to a counter but an increment from a set D, chosen by a second hash for each of its cells. What a
-//! counter holds may then contradict an increment, although it is not zero.
-//!
-//! ```text
-//! dl, L = 4: increments 4, 5, 6, 7             bh: increments 1, 4, 8, 13
-//!   counter 5: one key, with 5 and nothing else   2 keys, sum 17 = 4 + 13 and nothing else:
-//!   counter 9: 4 + 5; 9 - 6 is no sum, so no 6     8 and 1 are not in it
-//! ```
-//!
-//! - `dl`: one counter per cell and D = {L, .., 2L-1}. With d the counter less the key's increment, the key is absent
-//!   if d < 0 or 0 < d < L; every other number is a sum of increments.
-//! - `bh`: two counters per cell, the number of keys and the sum of their increments. In D all sums of h elements are
-//!   different (a B_h sequence), so that the sum of up to h keys tells all of their increments; a table knows them.
-//!   The sum is read with at most h keys only, and kept modulo a power of two.
-//!
-//! # The formula
-//!
-//! With slices of s = m/k cells, lambda = n/s and P_j = e^-lambda lambda^j / j!, the rate of false positives is
-//!
-//! ```text
-//! dl   (1 - P_0 - (L-1)/L P_1 - (L-1)(L+1)/(6 L^2) P_2)^k
-//! bh   (1 - P_0 - sum over j = 1..h of P_j (1 - 1/l)^j)^k        l elements in D
-//! ```
-//!
-//! The best load is near one key per cell, not ln 2. See [`theory::refutation`](crate::theory::refutation).
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives, as long as only keys are removed that were inserted. A counter at its largest value is frozen
-//! for ever and contradicts nothing; with 5 + log2 L bits, sixteen keys always fit. At 40 bits per key, L = 4, the
-//! rate is 1.67e-3, where [`counting`](super::counting) has 8.2e-3. k reads for a query, k reads and writes for a
-//! change.
-//!
-//! # Choose another
-//!
-//! from 20 to 60 bits per key [`fingerprint_counting`](super::fingerprint_counting) has a lower rate than `dl` and
-//! counts; fewer bits: a cuckoo filter.
+#![doc = include_str!("variable_increment.md")]
 
 use std::sync::Arc;
 
 use super::cell_filter::{CellCode, CellFilter};
 use crate::capability::NoteType;
 use crate::error::{Error, Result};
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::theory::refutation::Refutation;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<VariableIncrement>().contains().insert().remove().merge().done();
+pub const KIND: Kind = kind!(VariableIncrement);
 
 /// A variable-increment counting Bloom filter.
 ///
@@ -272,22 +232,9 @@ impl CellCode for Increments {
     const FACTS: Facts = Facts {
         id: "variable-increment",
         number: 54,
-        name: "Variable-increment counting Bloom filter",
         aliases: &["VI-CBF", "VICBF"],
         family: "counting",
-        papers: &["O. Rottenstreich, Y. Kanizo, I. Keslassy, The variable-increment counting Bloom filter, 2014"],
-        summary: "Is x still in S? Counters that can contradict a query: a quarter of a counting filter's error rate.",
-        idea: "A key adds to each of its counters an increment from a set, chosen by a second hash. A counter that could not \
-               hold its value with a key's increment in it proves the key absent. Scheme dl has one counter and the \
-               increments L to 2L-1; scheme bh a count and a sum, and increments whose sums of up to h tell their parts. Only \
-               keys that were inserted may be removed: removing any other that seems present can make keys vanish.",
-        formulas: &[
-            "dl: rate = (1 - P_0 - (L-1)/L P_1 - (L-1)(L+1)/(6 L^2) P_2)^k, P_j = e^-(nk/m) (nk/m)^j / j!",
-            "bh: rate = (1 - P_0 - sum_{j=1..h} P_j (1 - 1/l)^j)^k with l increments",
-            "best load: about one key per cell",
-            "dl: 5 + log2 L bits always hold 16 keys",
-        ],
-        choose_another: "20 to 60 bits per key, or counts: fingerprint-counting; fewest bits: cuckoo.",
+        text: Text::new(include_str!("variable_increment.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[

@@ -1,35 +1,4 @@
-//! The Bloom filter with variable-length signatures, VBF (Lu, Prabhakar, Bonomi, 2005).
-//!
-//! # The idea
-//!
-//! A key has k positions, sets t of them, and is taken for present while at least q are ones. So it bears the loss of
-//! some bits: a removal may clear bits that others share, ageing may clear bits of everybody, and a key that is seen
-//! again gets its bits back. The number of ones is the length of its signature, which grows with every packet.
-//!
-//! ```text
-//! k = 6 positions, t = 5 are set, q = 4 make it present
-//!
-//! insert      1 1 1 1 1 0     length 5
-//! a loss      1 1 0 1 1 0     length 4, still present
-//! touch       1 1 1 1 1 0     a packet sets one more
-//! remove      1 0 1 0 1 0     ones are cleared at random until d = 3 < q are left
-//! ```
-//!
-//! # The formula
-//!
-//! rate = P(Bin(k, rho) >= q), rho = 1 - e^(-nt/m); after D removals a one is left with s = exp(-(Dk/m) E[(on-d)/on])
-//! and a key is missed with P(Bin(t, s) + Bin(k-t, rho') < q). See [`theory::variable_length`](variable_length), which
-//! also searches k, t and q.
-//!
-//! # Guarantee and cost
-//!
-//! False positives and, after removals or ageing, false negatives, both predictable. A removal of a key that merely
-//! seems present does the same harm as that of a present one. m bits, k reads per query. Ageing clears bits in turn, or
-//! at random, so many per tick.
-//!
-//! # Choose another
-//!
-//! when no key may be lost: [`counting`](super::counting); when time alone forgets: [`stable`](crate::decay::stable).
+#![doc = include_str!("variable_length.md")]
 
 use crate::capability::{Advance, Contains, Count, Insert, Item, Multiplicity, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};
@@ -38,13 +7,14 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, Positions, SplitMix, probes};
 use crate::key::Key;
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::store::BitStore;
 use crate::theory::variable_length::{self, Shape};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<VariableLength>().contains().insert().remove().count().advance().done();
+pub const KIND: Kind = kind!(VariableLength);
 
 /// How bits are cleared as time passes.
 ///
@@ -642,22 +612,9 @@ impl Structure for VariableLength {
     const FACTS: Facts = Facts {
         id: "variable-length",
         number: 65,
-        name: "Bloom filter with variable-length signatures",
         aliases: &["VBF", "variable-length signatures"],
         family: "counting",
-        papers: &["Y. Lu, B. Prabhakar, F. Bonomi, Bloom filters: design innovations and novel applications, 2005"],
-        summary: "Which flows are alive? For tables that change all the time and are only bits.",
-        idea: "A key sets t of its k positions and is present while at least q are ones, so it bears the loss of some. A \
-               removal clears ones of the key at random until d are left; ageing clears bits of everybody; a key that \
-               is seen again gets bits back. Keys that share cleared bits may be lost, and a removal of a key that \
-               merely seems present does the same harm.",
-        formulas: &[
-            "rate = P(Bin(k, rho) >= q), rho = 1 - e^(-n t/m)",
-            "after D removals a one is left with s = exp(-(D k/m) E[(on-d)/on]), on = t + Bin(k-t, rho)",
-            "missed = P(Bin(t, s) + Bin(k-t, rho') < q)",
-            "ageing a share y multiplies s and rho by 1-y",
-        ],
-        choose_another: "no key may be lost: counting; time alone forgets: stable.",
+        text: Text::new(include_str!("variable_length.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::FalseNegative, ErrorClass::OverCount, ErrorClass::UnderCount],
         note: NoteType::None,
         parameters: &[

@@ -1,33 +1,4 @@
-//! The stable Bloom filter (Deng, Rafiei, 2006).
-//!
-//! # The idea
-//!
-//! On a stream without end every filter of fixed size fills up, unless it forgets. This one forgets at random and evenly:
-//! before each key is put in, P neighbouring cells from a random place on lose one; then the key's K cells are set to Max.
-//! What goes in and what fades balance, so the share of zeros, and with it the false-positive rate, converges to a constant.
-//!
-//! ```text
-//! before            0 3 1 0 2 0 0 3 1 0 0 3
-//! P = 4 fade              ^ ^ ^ ^
-//!                   0 3 1 0 1 0 0 3 1 0 0 3
-//! K = 2 are set       ^                 ^
-//!                   0 3 1 0 1 0 0 3 1 0 3 3     (Max = 3)
-//! ```
-//!
-//! # The formula
-//!
-//! The share of zeros converges to z = (1 / (1 + 1/(P(1/K - 1/m))))^Max, the rate to (1-z)^K; P follows from the rate that is
-//! asked for. A key that came g arrivals ago is missed with probability 1 - (1-R0(g))^K: see [`theory::stable`](stable).
-//!
-//! # Guarantee and cost
-//!
-//! False positives at a rate that rises to its limit and stays there; false negatives for keys that came long ago, more of
-//! them the longer ago. Fixed memory. An arrival reads and writes K cells and P/20 words or so.
-//!
-//! # Choose another
-//!
-//! when no key may be forgotten: [`scalable`](crate::dynamic::scalable); when the number of keys is known:
-//! [`standard`](crate::membership::standard).
+#![doc = include_str!("stable.md")]
 
 use crate::capability::{Advance, Contains, Insert, Item, NoteType};
 use crate::codec::{Decoder, Encoder};
@@ -35,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, SplitMix, probes};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::simd::prefetch;
 use crate::store::Counters;
@@ -68,7 +40,7 @@ pub struct Stable {
 }
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Stable>().contains().insert().advance().done();
+pub const KIND: Kind = kind!(Stable);
 
 /// What the filter was asked for, besides its shape.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -449,23 +421,9 @@ impl Structure for Stable {
     const FACTS: Facts = Facts {
         id: "stable",
         number: 130,
-        name: "Stable Bloom filter",
         aliases: &["stable-bloom"],
         family: "decay",
-        papers: &[
-            "F. Deng, D. Rafiei, Approximately detecting duplicates for streaming data using stable Bloom filters, 2006",
-        ],
-        summary: "Did x come not long ago? For duplicates in an endless stream, in fixed memory, at a fixed error.",
-        idea: "m small counters. Each arrival takes one from P neighbouring cells at a random place and then sets its own K \
-               cells to Max. A key whose cells are all above zero seems to be a duplicate. What is put in and what fades \
-               balance, so the false-positive rate converges to a constant.",
-        formulas: &[
-            "zeros z = (1 / (1 + 1/(P(1/K - 1/m))))^Max, limit of the false-positive rate (1-z)^K",
-            "P = 1 / ((1/(1 - f^(1/K))^(1/Max) - 1)(1/K - 1/m)), rounded up, for the rate f",
-            "missed after a gap of g: 1 - (1-R0)^K, R0 = (p(1-q)/(1-s))^Max P(Bin(g, 1-s) >= Max), p = P/m, \
-             q = 1-(1-1/m)^K, s = (1-p)(1-q)",
-        ],
-        choose_another: "nothing may be forgotten: scalable; the number of keys is known: standard.",
+        text: Text::new(include_str!("stable.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::FalseNegative],
         note: NoteType::None,
         parameters: &[ITEMS, FPR, FNR, BITS, CELLS, GAP, MAX, common::HASHES, DECREMENTS],

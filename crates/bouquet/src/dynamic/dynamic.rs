@@ -1,49 +1,11 @@
-//! The dynamic Bloom filter (Guo, Wu, Chen, Yuan, Luo, 2006 and 2010).
-//!
-//! # The idea
-//!
-//! A set that grows and shrinks without limit in components of one shape. An insertion goes to the first component that
-//! has room; when none has, a new one is appended. With counters keys can be removed again, and two components whose keys
-//! fit in one are united. Because all components of all nodes are alike, nodes can exchange and unite their filters.
-//!
-//! ```text
-//! component 0   m cells, c keys       full
-//! component 1   m cells, c - 7 keys   active: refilled before another is made
-//! component 2   m cells, c keys       full
-//! component 3   m cells, 9 keys       active
-//! ```
-//!
-//! # The formula
-//!
-//! With y = (1 - e^(-kc/m))^k, the rate of a full component, n keys have the rate
-//! F(n) = 1 - (1-y)^floor(n/c) (1 - f(m,k,n mod c)); a key of the last of s components matches another one with the
-//! probability f2 = 1 - (1-y)^(s-1). All of it is in [`theory::dynamic`](crate::theory::dynamic).
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives as long as only present keys are removed: the component that holds a key always matches it, so if one
-//! component alone matches, it is the right one. If several do, the removal is refused
-//! ([`Removal::Ambiguous`]): giving back the cells of the wrong one would make other keys vanish. Such keys stay behind
-//! as false positives, n f2(n) of them at most. **Removing a key that was never inserted** damages up to k counters when it
-//! matches exactly one component, and may make other keys vanish.
-//!
-//! The rate rises with every component: `gamma` sets a limit at which the filter has to be [rebuilt](Dynamic::rebuild).
-//!
-//! [`add`](Dynamic::add) costs k accesses, everything else k per component; in `slices` one word answers for 64 components.
-//! A component takes m bits, or 4 m with counters.
-//!
-//! # Choose another
-//!
-//! when the number of keys is known: [`standard`](crate::membership::standard) or [`counting`](crate::counting::counting), which
-//! are never worse; when keys are only inserted and the rate must stay below a bound for ever:
-//! [`scalable`](super::scalable).
+#![doc = include_str!("dynamic.md")]
 
 use crate::dynamic::cells::{Cells, positions};
 use crate::dynamic::chain::{Chain, Found, Pick};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions};
 use crate::key::{BATCH, Key, digest_batch};
-use crate::kind::{Config, Kind, Setting};
+use crate::kind::{Config, Kind, Setting, kind};
 use crate::membership::CACHED_BITS;
 use crate::theory::dynamic::{Shape, chain_limit};
 
@@ -59,7 +21,7 @@ use settings::Design;
 pub(crate) use settings::MOST_COMPONENTS;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Dynamic>().contains().insert().remove().grow().merge().compress().done();
+pub const KIND: Kind = kind!(Dynamic);
 
 /// What became of a removal.
 ///

@@ -1,38 +1,4 @@
-//! The scalable Bloom filter (Almeida, Baquero, Preguiça, Hutchison, 2007).
-//!
-//! # The idea
-//!
-//! A filter of fixed size fills up and then says yes to everything. This one never does: when a component is half full,
-//! the next insertion opens a larger one with a tighter rate. The rates fall geometrically, so that however many
-//! components there are, their sum stays below the bound that was asked for.
-//!
-//! ```text
-//! component 0   k0 slices of m0 bits        rate P0          full
-//! component 1   k1 slices of s m0 bits      rate P0 r        full
-//! component 2   k2 slices of s² m0 bits     rate P0 r²       takes insertions, is asked first
-//! ```
-//!
-//! A component is partitioned: k slices, one bit of each key in every slice.
-//!
-//! # The formula
-//!
-//! P0 = P (1 - r), m0 = ceil(n0 / ln 2), k_i = ceil(log2(1/P_i)). The compound rate 1 - prod(1 - P0 r^i) is at most
-//! sum P0 r^i, which is less than P0 / (1 - r) = P.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives. The false-positive rate of the content is at most P after every single insertion, because a
-//! component is closed before one more key could make it more than half full (or at m ln 2 keys, where that is
-//! expected). Components that a [merge](Scalable::merge) takes over add their own rates: the union of chains is bound by
-//! the sum of their bounds. [`stats`](Structure::stats) tells the rate of the content as it is.
-//!
-//! With l components an operation reads at most the sum of their k_i bits, and one or two per component for an absent
-//! key. After growth by a factor of a thousand at 1 %, a key costs 17 bits, where a filter of the right size costs 9.6.
-//!
-//! # Choose another
-//!
-//! when the number of keys is known: [`standard`](crate::membership::standard); when old keys may be forgotten:
-//! [`stable`](crate::decay::stable).
+#![doc = include_str!("scalable.md")]
 
 use std::sync::OnceLock;
 
@@ -43,7 +9,8 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, MAX_HASHES, Scheme};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::simd::prefetch;
 use crate::store::BitStore;
@@ -73,7 +40,7 @@ pub struct Scalable {
 }
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Scalable>().contains().insert().grow().merge().compress().done();
+pub const KIND: Kind = kind!(Scalable);
 
 /// What the filter was asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -516,21 +483,9 @@ impl Structure for Scalable {
     const FACTS: Facts = Facts {
         id: "scalable",
         number: 100,
-        name: "Scalable Bloom filter",
         aliases: &["scalable-bloom", "growing"],
         family: "dynamic",
-        papers: &["P. Almeida, C. Baquero, N. Preguica, D. Hutchison, Scalable Bloom filters, 2007"],
-        summary: "Is x in S, however large S becomes? For anyone who does not know the number of keys.",
-        idea: "A chain of partitioned filters. When the newest is half full, the next insertion opens another, larger by a \
-               factor and tighter by a factor, so that the sum of all rates stays below the bound. A key is in the set \
-               if any component says so.",
-        formulas: &[
-            "P_0 = P (1 - r), P_i = P_0 r^i, k_i = ceil(log2(1/P_i)), m_i = ceil(n_0 / ln 2) s^i bits per slice",
-            "compound rate = 1 - prod(1 - P_i) <= sum P_0 r^i <= P_0 / (1 - r) = P",
-            "capacity of l components = n_0 (s^l - 1) / (s - 1)",
-        ],
-        choose_another: "the number of keys is known: standard; keys are removed: counting; old keys may be forgotten: \
-                         stable.",
+        text: Text::new(include_str!("scalable.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[ITEMS, FPR, GROWTH, TIGHTENED, SKIP_PRESENT],

@@ -1,35 +1,4 @@
-//! The split Bloom filter (Xiao, Dai, Li, 2004).
-//!
-//! # The idea
-//!
-//! A matrix of s rows of m bits, all of them there from the start, for the largest set that is expected. Every key goes to
-//! one row: each in turn, or one by chance. The row does not follow from the key, so who asks looks at all rows; one word
-//! holds a position of 64 of them.
-//!
-//! ```text
-//! row 0   0 1 0 0 1 0 ...   n/s keys
-//! row 1   1 0 0 0 0 1 ...   n/s keys
-//! row 2   0 0 1 1 0 0 ...   n/s keys
-//! ```
-//!
-//! It is the static baseline that [`dynamic`](super::dynamic) is measured against. A third way to choose the row, by the
-//! key (`choice=hashed`), makes it a partitioned filter: one row is looked at, and the rate is s times better.
-//!
-//! # The formula
-//!
-//! Rows in turn: F(n) = 1 - (1 - f(m,k,n/s))^s. By chance it is slightly larger, for rows are unequally full. By the key it
-//! is the mean of f. See [`theory::split`](crate::theory::split).
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives. The rate rises with the keys; at `items` it is `fpr` (with rows in turn), and from there on
-//! [`needs_rebuild`](Split::needs_rebuild) says so. Memory is s m bits whatever is in it. Insertion and question take k
-//! words for 64 rows.
-//!
-//! # Choose another
-//!
-//! always, but to compare: [`standard`](crate::membership::standard) has the same rate in fewer bits, and
-//! [`dynamic`](super::dynamic) takes them as the set grows.
+#![doc = include_str!("split.md")]
 
 use crate::capability::{Compress, Contains, Insert, Item, Merge, NoteType};
 use crate::codec::{Decoder, Encoder};
@@ -39,7 +8,8 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, SplitMix};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::membership::CACHED_BITS;
 use crate::store::{BitMatrix, Orientation};
@@ -47,7 +17,7 @@ use crate::theory::dynamic::Shape;
 use crate::theory::{split, standard};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Split>().contains().insert().merge().compress().done();
+pub const KIND: Kind = kind!(Split);
 
 /// How the row of a key is chosen.
 ///
@@ -461,22 +431,9 @@ impl Structure for Split {
     const FACTS: Facts = Facts {
         id: "split",
         number: 102,
-        name: "Split Bloom filter",
         aliases: &["SPBF", "split-bloom"],
         family: "dynamic",
-        papers: &[
-            "M. Xiao, Y. Dai, X. Li, Split Bloom filter, 2004",
-            "D. Guo, J. Wu, H. Chen, Y. Yuan, X. Luo, The dynamic Bloom filters, 2010",
-        ],
-        summary: "Is x in S, S not larger than a bound? The fixed baseline for filters that grow.",
-        idea: "A matrix of equal rows, all there from the start. A key goes to one row, each in turn; a key is in the set \
-               if any row says so. The AND of k words tells that of 64 rows.",
-        formulas: &[
-            "rows in turn: F(n) = 1 - (1 - f(m,k,n/s))^s, f(m,k,n) = (1 - e^(-kn/m))^k",
-            "rows by chance: E[1 - prod(1 - f(m,k,N_i))], N_i multinomial; rows by key: E[f(m,k,N_i)]",
-            "row for N keys at fpr: ceil(N/s) keys at delta = 1 - (1-fpr)^(1/s)",
-        ],
-        choose_another: "the number of keys is known: standard; it is not: dynamic or scalable.",
+        text: Text::new(include_str!("split.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::kind::Facts;
+use crate::shell::Value;
 
 /// One parameter of a kind's schema. Command line, other languages and the documentation are made from it.
 ///
@@ -61,6 +62,77 @@ pub enum ParameterType {
 }
 
 impl Parameter {
+    /// A whole number from `min` to `max` that follows from the other parameters when it is not given.
+    ///
+    /// ```
+    /// use bouquet::kind::Parameter;
+    /// const PETALS: Parameter = Parameter::count("petals", "petals per flower", 3, 8).or(5);
+    /// assert_eq!((PETALS.range().as_str(), PETALS.need(None)?), ("a whole number from 3 to 8", 5u64));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn count(name: &'static str, help: &'static str, min: u64, max: u64) -> Self {
+        Parameter { name, help, of: ParameterType::Count { min, max, default: None } }
+    }
+
+    /// The same whole number with a default.
+    #[must_use]
+    pub const fn or(self, value: u64) -> Self {
+        match self.of {
+            ParameterType::Count { min, max, .. } => {
+                Parameter { of: ParameterType::Count { min, max, default: Some(value) }, ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// A number strictly between two bounds that follows from the other parameters when it is not given.
+    ///
+    /// ```
+    /// use bouquet::kind::Parameter;
+    /// const SHADE: Parameter = Parameter::real("shade", "share of the day in the shade", 0.0, 1.0).or_real(0.5);
+    /// assert!(SHADE.parse("1").is_err() && SHADE.need(None)? == 0.5);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn real(name: &'static str, help: &'static str, above: f64, below: f64) -> Self {
+        Parameter { name, help, of: ParameterType::Real { above, below, default: None } }
+    }
+
+    /// The same number with a default.
+    #[must_use]
+    pub const fn or_real(self, value: f64) -> Self {
+        match self.of {
+            ParameterType::Real { above, below, .. } => {
+                Parameter { of: ParameterType::Real { above, below, default: Some(value) }, ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// One of some words; the first is the default.
+    ///
+    /// ```
+    /// use bouquet::kind::Parameter;
+    /// const COLOUR: Parameter = Parameter::choice("colour", "of the petals", &["red", "white"]);
+    /// assert_eq!(COLOUR.range(), "one of red, white");
+    /// ```
+    #[must_use]
+    pub const fn choice(name: &'static str, help: &'static str, options: &'static [&'static str]) -> Self {
+        Parameter { name, help, of: ParameterType::Choice { options } }
+    }
+
+    /// Yes or no, no by default.
+    ///
+    /// ```
+    /// use bouquet::kind::Parameter;
+    /// assert_eq!(Parameter::flag("thorns", "whether it pricks").need(None).ok(), Some(false));
+    /// ```
+    #[must_use]
+    pub const fn flag(name: &'static str, help: &'static str) -> Self {
+        Parameter { name, help, of: ParameterType::Flag }
+    }
+
     /// What values it takes, in words.
     ///
     /// ```
@@ -98,8 +170,32 @@ impl Parameter {
         }
     }
 
+    /// The value that was given, or the default; without either, an error that says what is missing.
+    ///
+    /// ```
+    /// use bouquet::kind::common;
+    /// assert_eq!(common::FPR.need(None)?, 0.01);
+    /// assert_eq!(common::FPR.need(Some(0.5))?, 0.5);
+    /// assert!(common::ITEMS.need::<u64>(None).is_err(), "it has no default");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn need<T: Value>(&self, given: Option<T>) -> Result<T> {
+        given.or_else(|| T::from_setting(self.default()?)).ok_or_else(|| self.refuse("missing"))
+    }
+
+    /// The error of a parameter that is missing while others are, too, any of which would do.
+    ///
+    /// ```
+    /// use bouquet::kind::common;
+    /// assert!(common::ITEMS.missing("bits").to_string().ends_with("missing (or give `bits`)"));
+    /// ```
+    #[must_use]
+    pub fn missing(&self, or: &str) -> Error {
+        self.refuse(format!("missing (or give `{or}`)"))
+    }
+
     /// Checks a setting against type and range.
-    fn check(&self, setting: Setting) -> Result<Setting> {
+    pub(crate) fn check(&self, setting: Setting) -> Result<Setting> {
         let fits = match (self.of, setting) {
             (ParameterType::Count { min, max, .. }, Setting::Count(value)) => (min..=max).contains(&value),
             (ParameterType::Real { above, below, .. }, Setting::Real(value)) => value > above && value < below,
@@ -299,6 +395,13 @@ impl Config {
         if let Ok(index) = self.index(name) {
             self.settings[index] = Some(setting);
         }
+        self
+    }
+
+    /// Sets the parameter at this place of the schema.
+    #[must_use]
+    pub(crate) fn put_at(mut self, index: usize, setting: Setting) -> Self {
+        self.settings[index] = Some(setting);
         self
     }
 

@@ -1,34 +1,8 @@
-//! The cache-line blocked Bloom filter (Putze, Sanders, Singler, 2007; register-blocked: Lang et al., 2019).
-//!
-//! # The idea
-//!
-//! A filter larger than the cache pays for every position with a memory access. Here one field of the hash picks a block,
-//! and all positions of the key lie in it, so that an operation touches one cache line. A block of one word is tested with one
-//! AND and one comparison.
-//!
-//! ```text
-//! h1 ----> block 2
-//!            |
-//! |. . . .|. . . .|1 . 1 1|. . . .|     other hash bits ----> places in the block
-//! ```
-//!
-//! # The formula
-//!
-//! The number of keys in a block scatters (Poisson), and the crowded blocks answer "maybe" more often, so the rate is a
-//! mixture: f = sum_i Poisson(i; nB/m) f_in(B, i, k), with the exact rate of a small filter inside. It costs 3 % more bits
-//! than the standard filter at 1 % and 8 % more at 0.1 % (B = 512); small blocks cost more.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives; one cache line per operation.
-//!
-//! # Choose another
-//!
-//! [`ultra_fast`](super::ultra_fast) is faster still at rates around 1 %; [`standard`](super::standard) is smaller.
+#![doc = include_str!("blocked.md")]
 
 use crate::capability::NoteType;
 use crate::error::{Error, Result};
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::membership::BitFilter;
 use crate::membership::block_layout::{BlockKind, Blocks, MAX_BLOCKS_PER_KEY, MAX_PATTERNS, Shape};
 
@@ -45,8 +19,7 @@ use crate::membership::block_layout::{BlockKind, Blocks, MAX_BLOCKS_PER_KEY, MAX
 pub type BlockedBloom = BitFilter<Blocks<Blocked>>;
 
 /// The registry's row.
-pub const KIND: Kind =
-    Kind::of::<BlockedBloom>().contains().insert().merge().intersect().cardinality().compress().done();
+pub const KIND: Kind = kind!(BlockedBloom);
 
 /// Blocks of a cache line or less, one per key unless asked otherwise.
 ///
@@ -83,21 +56,9 @@ impl BlockKind for Blocked {
     const FACTS: Facts = Facts {
         id: "blocked",
         number: 4,
-        name: "Blocked Bloom filter",
         aliases: &["BBF-cache", "cache-line", "register-blocked"],
         family: "membership",
-        papers: &[
-            "F. Putze, P. Sanders, J. Singler, Cache-, hash- and space-efficient Bloom filters, 2007",
-            "H. Lang, T. Neumann, A. Kemper, P. Boncz, Performance-optimal filtering, 2019",
-        ],
-        summary: "Is x in S, with one cache miss? For filters larger than the cache.",
-        idea: "One field of the hash picks a block of a cache line or a word, others pick the places in it, so that an \
-               operation touches one line.",
-        formulas: &[
-            "rate = sum_i Poisson(i; n B/m) * rate of i keys in B bits",
-            "bits per key (B = 512): 9.92 at 1 %, 15.55 at 0.1 %, 22.03 at 0.01 %",
-        ],
-        choose_another: "the rate is about 1 % and speed is all: ultra-fast; every bit counts: standard.",
+        text: Text::new(include_str!("blocked.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, BLOCK, BLOCKS_PER_KEY, PATTERNS],

@@ -1,27 +1,8 @@
-//! Bloom-1 and Bloom-g (Qiao, Li, Chen, 2011/2014).
-//!
-//! # The idea
-//!
-//! A membership test in exactly g reads of one machine word: g words are chosen independently, and k/g bits in each. It is the
-//! blocked filter with blocks of one word and g of them per key, and shares its implementation; g trades reads for accuracy.
-//!
-//! # The formula
-//!
-//! f = (sum_x Binomial(x; gn, 1/l) E_x)^g, with E_x the exact rate of x arrivals in a word of w bits. At 16 bits per key and
-//! w = 64: 0.41 % for g = 1, 0.11 % for g = 2, 0.07 % for g = 3.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives; g word reads, all issued before the first is looked at.
-//!
-//! # Choose another
-//!
-//! [`blocked`](super::blocked) with a cache line per key reads one line, too, and is more accurate than Bloom-1;
-//! [`ultra_fast`](super::ultra_fast) is faster.
+#![doc = include_str!("bloom_g.md")]
 
 use crate::capability::NoteType;
 use crate::error::Result;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::membership::BitFilter;
 use crate::membership::block_layout::{BlockKind, Blocks, MAX_BLOCKS_PER_KEY, Shape};
 
@@ -38,7 +19,7 @@ use crate::membership::block_layout::{BlockKind, Blocks, MAX_BLOCKS_PER_KEY, Sha
 pub type BloomG = BitFilter<Blocks<Words>>;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<BloomG>().contains().insert().merge().intersect().cardinality().compress().done();
+pub const KIND: Kind = kind!(BloomG);
 
 /// Blocks of one word, g per key.
 ///
@@ -69,17 +50,9 @@ impl BlockKind for Words {
     const FACTS: Facts = Facts {
         id: "bloom-g",
         number: 5,
-        name: "Bloom-g filter",
         aliases: &["bloom-1", "one-memory-access"],
         family: "membership",
-        papers: &["Y. Qiao, T. Li, S. Chen, One memory access Bloom filters and their generalization, 2011"],
-        summary: "Is x in S, in exactly g word reads? For tests whose memory accesses are counted.",
-        idea: "The hash picks g words independently and k/g bits in each; a test loads g words and compares masks.",
-        formulas: &[
-            "rate = (sum_x Binomial(x; g n, 1/l) * rate of x arrivals in a word)^g",
-            "at 16 bits per key, w = 64: 0.00405 (g = 1), 0.00113 (g = 2), 0.00070 (g = 3)",
-        ],
-        choose_another: "a cache line may be read whole: blocked; speed is all: ultra-fast.",
+        text: Text::new(include_str!("bloom_g.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, READS, WORD],

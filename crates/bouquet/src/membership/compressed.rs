@@ -1,41 +1,4 @@
-//! The compressed Bloom filter: sized for the message, not for the memory (Mitzenmacher, 2002).
-//!
-//! # The idea
-//!
-//! A half-full filter cannot be compressed. One with more bits in memory and fewer positions per key is sparse; an
-//! arithmetic coder sends it in fewer bits than a half-full filter of the same rate, or with a lower rate in as many.
-//!
-//! ```text
-//! memory   0 0 0 1 0 0 0 0 0 0 0 0 0 1 0 0 0 0 0 0 0 0 1 0 0 0 0 0      m = 28 bits per key
-//! message  1 0 1 1 0 1 0 0 1 1 0 1 0 0 1 0                              z = 15.85 bits per key
-//! ```
-//!
-//! # The formula
-//!
-//! With p = e^(-kn/m) zeros the message has z = m H(p) bits and the rate is (1-p)^k. At 16 bits per key sent:
-//!
-//! | m/n | k | z/n | rate |
-//! |---|---|---|---|
-//! | 16 | 11 | 16.000 | 0.000459 |
-//! | 28 | 4 | 15.846 | 0.000314 |
-//! | 48 | 3 | 15.829 | 0.000222 |
-//! | 24,115 | 1 | 16 | 0.0000415 |
-//!
-//! # Sizing
-//!
-//! By `fpr`: the shortest message with that rate. By `message-bits`: the lowest rate with a message of that many bits per
-//! key. Both within `memory-bits` per key in memory, by default five times what an uncompressed filter would take: that
-//! shortens the message by 7 to 12 %, and more memory brings little more.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives; coding loses nothing and stays within half a percent of the entropy. Fewer positions per key make
-//! the filter quick to ask; coding and decoding walk over all bits in memory. What changed since the last message is sent
-//! by [`delta`](BitFilter::delta).
-//!
-//! # Choose another
-//!
-//! when the filter is not sent: [`standard`].
+#![doc = include_str!("compressed.md")]
 
 use std::sync::atomic::AtomicU64;
 
@@ -44,7 +7,7 @@ use crate::codec::MAX_CODED_BITS;
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::membership::standard::{self, Flat};
 use crate::membership::{BitFilter, Layout};
 use crate::store::BitStore;
@@ -66,7 +29,7 @@ use crate::theory::{self, Size};
 pub type Compressed = BitFilter<Sparse>;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Compressed>().contains().insert().merge().intersect().cardinality().compress().done();
+pub const KIND: Kind = kind!(Compressed);
 
 /// The standard layout in a size that is good to send.
 ///
@@ -166,20 +129,9 @@ impl Layout for Sparse {
     const FACTS: Facts = Facts {
         id: "compressed",
         number: 3,
-        name: "Compressed Bloom filter",
         aliases: &["CBF-z", "compressed-bloom"],
         family: "membership",
-        papers: &["M. Mitzenmacher, Compressed Bloom filters, 2002"],
-        summary: "Is x in S? For filters that are sent: the best rate for the length of the message.",
-        idea: "A standard filter with more bits and fewer positions per key than memory alone would suggest. It is \
-               sparse, so an arithmetic coder sends it in fewer bits than a half-full filter of the same rate.",
-        formulas: &[
-            "message = m H(p) bits with p = e^(-k n/m)",
-            "rate = (1 - p)^k",
-            "limit for one position and unbounded memory: rate = e 2^(-message/n)",
-            "update after a share a of the keys was replaced: m H(2 p (1 - e^(-k a n/m))) bits",
-        ],
-        choose_another: "the filter is not sent: standard; the receiver removes keys: counting.",
+        text: Text::new(include_str!("compressed.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[

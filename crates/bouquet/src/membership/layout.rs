@@ -355,6 +355,7 @@ pub(crate) fn set_each_shared<L: Layout, W>(
     true
 }
 
-/// Filters up to this size (256 KiB) are taken to be in the second-level cache, where prefetching only costs.
-pub(crate) const CACHED_BITS: u64 = 1 << 21;
+pub(crate) use crate::key::CACHED_BITS;
+
+/// Filters up to this size are taken to be in the second-level cache, where prefetching only costs.
 pub(crate) const CACHED_WORDS: usize = (CACHED_BITS / 64) as usize;

@@ -1,31 +1,10 @@
-//! The one-hashing Bloom filter (Lu et al., 2015).
-//!
-//! # The idea
-//!
-//! All positions from one hash word H: the filter is k slices of different prime lengths, and position i is H modulo the i-th.
-//! Because the lengths are pairwise coprime, the remainders are independent (Chinese remainder theorem). The moduli are
-//! constants of the filter, so remainders are multiplications.
-//!
-//! # The formula
-//!
-//! f = prod_i (1 - (1 - 1/m_i)^n). Lengths with a common divisor raise it, because remainders then agree modulo that divisor:
-//! seven slices of 1400, 1410, ... 1460 bits measure 0.95 % where primes have 0.82 %, and equal ones 50 %.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives; one hash call, k remainders and k memory reads. Two keys with equal hash words cannot be told
-//! apart (n / 2^64).
-//!
-//! # Choose another
-//!
-//! [`partitioned`](super::partitioned) has equal slices and derives its positions by additions: simpler and faster where the
-//! hash function is not the bottleneck.
+#![doc = include_str!("one_hash.md")]
 
 use crate::capability::{Estimate, NoteType};
 use crate::error::Result;
 use crate::hash::{Digest, OneHash};
 use crate::key::NEAR_BITS;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Setting, Text, common, kind};
 use crate::membership::{BitFilter, Layout};
 use crate::store::BitStore;
 use crate::theory;
@@ -43,8 +22,7 @@ use crate::theory;
 pub type OneHashBloom = BitFilter<Primes>;
 
 /// The registry's row.
-pub const KIND: Kind =
-    Kind::of::<OneHashBloom>().contains().insert().merge().intersect().cardinality().compress().done();
+pub const KIND: Kind = kind!(OneHashBloom);
 
 /// One position in each of k slices of prime length.
 ///
@@ -95,15 +73,9 @@ impl Layout for Primes {
     const FACTS: Facts = Facts {
         id: "one-hash",
         number: 7,
-        name: "One-hashing Bloom filter",
         aliases: &["OHBF"],
         family: "membership",
-        papers: &["J. Lu et al., One-hashing Bloom filter, 2015"],
-        summary: "Is x in S, with a single hash word per key? For workloads that hashing dominates.",
-        idea: "k slices of different prime lengths; position i is the hash word modulo the i-th length, and coprime \
-               lengths make the remainders independent.",
-        formulas: &["rate = prod_i (1 - (1 - 1/m_i)^n)"],
-        choose_another: "hashing is not the bottleneck: partitioned or standard; speed is all: ultra-fast.",
+        text: Text::new(include_str!("one_hash.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES],

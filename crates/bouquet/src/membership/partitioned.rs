@@ -1,44 +1,4 @@
-//! The partitioned Bloom filter: k slices, one bit of every key in each (Broder, Mitzenmacher, 2004).
-//!
-//! # The idea
-//!
-//! The m bits fall into k slices of s = m/k bits, and hash function i looks at slice i alone. The slices can lie in k
-//! memories that are read at once, and a key always owns exactly k different bits.
-//!
-//! ```text
-//!                slice 0         slice 1         slice 2
-//! insert "rose": 0 0 1 0 0 0     0 0 0 0 1 0     1 0 0 0 0 0
-//!                    h1 = 2              h2 = 4  h3 = 0
-//! ```
-//!
-//! # The formula
-//!
-//! A slice has every key's bit, so its share of ones is 1 - (1 - 1/s)^n; slices are independent and each is probed once:
-//! the rate (1 - (1 - 1/s)^n)^k is exact. It is never below the standard filter's; the gap vanishes like 1/m.
-//!
-//! # Hashing
-//!
-//! Two keys that fall together in slice i do so because their words agree there, and the words of double hashing,
-//! h1 + i h2, agree in all slices once they agree in two; what enhanced double hashing adds is the same for every key and
-//! cancels. So k slices behave as two where n/s² is not small against the rate. The default here is triple hashing, with
-//! n/s³ in that place. Measured, relative to the formula, at ten bits per key and k = 7:
-//!
-//! | family, reduction | s = 10 | s = 143 | s = 1429 |
-//! |---|---|---|---|
-//! | triple, fastrange (default) | 1.01 | 1.00 | 1.00 |
-//! | triple, modulo | 2.4 | 1.00 | 1.00 |
-//! | enhanced-double, fastrange | 1.6 | 1.06 | 1.00 |
-//! | double, fastrange | 3.0 | 1.07 | 1.00 |
-//! | enhanced-double or double, modulo | 7 to 9 | 1.46 | 1.04 |
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives. Bits and probes as for [`standard`](super::standard).
-//!
-//! # Choose another
-//!
-//! when the slices are not read in parallel: [`standard`](super::standard) is never worse; when memory accesses count:
-//! a blocked filter.
+#![doc = include_str!("partitioned.md")]
 
 use std::sync::atomic::AtomicU64;
 
@@ -46,7 +6,7 @@ use crate::capability::{Estimate, NoteType};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
 use crate::key::{Key, NEAR_BITS};
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::membership::standard::{Code, REDUCTION, scheme, set_batch, set_unusual, test_batch, test_unusual};
 use crate::membership::{BitFilter, Layout};
 use crate::simd::flat;
@@ -67,8 +27,7 @@ use crate::theory::{self, MAX_BITS, Size};
 pub type Partitioned = BitFilter<Slices>;
 
 /// The registry's row.
-pub const KIND: Kind =
-    Kind::of::<Partitioned>().contains().insert().merge().intersect().cardinality().compress().done();
+pub const KIND: Kind = kind!(Partitioned);
 
 /// One position in each of k slices of equal length.
 ///
@@ -192,20 +151,9 @@ impl Layout for Slices {
     const FACTS: Facts = Facts {
         id: "partitioned",
         number: 2,
-        name: "Partitioned Bloom filter",
         aliases: &["PBF", "sliced"],
         family: "membership",
-        papers: &["A. Broder, M. Mitzenmacher, Network applications of Bloom filters: a survey, 2004"],
-        summary: "Is x in S? With k slices that can be read in parallel and a rate that is exact.",
-        idea: "The m bits fall into k slices, and each of a key's k positions lies in its own slice. A slice is an \
-               ordinary bit table of n keys, independent of the others.",
-        formulas: &[
-            "rate = (1 - (1 - 1/s)^n)^k with s = m/k, exactly",
-            "best k = (m/n) ln 2, as for the standard filter",
-            "distinct keys = mean over slices of ln(zeros/s) / ln(1 - 1/s)",
-        ],
-        choose_another: "the slices are not read in parallel: standard, whose rate is never higher; keys are removed: \
-                         counting; the filter is sent over a network: compressed.",
+        text: Text::new(include_str!("partitioned.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, FAMILY, REDUCTION],

@@ -1,32 +1,4 @@
-//! The standard Bloom filter (Bloom, 1970).
-//!
-//! # The idea
-//!
-//! A vector of m bits, all zero at first. Each key owns k positions; inserting sets them, and a key whose positions are
-//! all one may be in the set. A zero among them proves that it is not.
-//!
-//! ```text
-//! insert "rose":    h1 = 2       h2 = 7   h3 = 11
-//!                      |            |        |
-//!             0  0  1  0  0  0  0  1  0  0  0  1  0  0  0  0
-//! ```
-//!
-//! # The formula
-//!
-//! With n keys a bit is still zero with probability p' = (1 - 1/m)^(kn), and an absent key seems present with
-//! probability about (1 - p')^k, least when half of the bits are one: k = (m/n) ln 2, rate 0.6185^(m/n). The integer k
-//! and the exact rate are in [`theory::standard`].
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives. 1.44 log2(1/rate) bits per key (9.6 at 1 %, 14.4 at 0.1 %), k memory reads per operation, fewer
-//! for absent keys in batches and where memory is far. Up to 2^27 bits the positions come from words of 32 bits, eight at a time
-//! where the machine has AVX2.
-//!
-//! # Choose another
-//!
-//! when keys are removed: [`counting`](crate::counting); when their number is unknown:
-//! [`scalable`](crate::dynamic::scalable); when the filter is sent: [`compressed`](super::compressed).
+#![doc = include_str!("standard.md")]
 
 use std::sync::atomic::AtomicU64;
 
@@ -34,7 +6,7 @@ use crate::capability::{Estimate, NoteType};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Family, Hashing, Probes, Reduction, Scheme, fastrange};
 use crate::key::{BATCH, Key, NEAR_BITS, digest_batch};
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::membership::layout::{digests, set_each, set_each_shared, test_each};
 use crate::membership::{BitFilter, Layout};
 use crate::simd::lanes::{self, Usual};
@@ -56,7 +28,7 @@ use crate::theory;
 pub type Bloom = BitFilter<Flat>;
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Bloom>().contains().insert().merge().intersect().cardinality().compress().done();
+pub const KIND: Kind = kind!(Bloom);
 
 /// k positions anywhere in m bits.
 ///
@@ -219,21 +191,9 @@ impl Layout for Flat {
     const FACTS: Facts = Facts {
         id: "standard",
         number: 1,
-        name: "Standard Bloom filter",
         aliases: &["BF", "SBF", "bloom", "classic"],
         family: "membership",
-        papers: &["B. Bloom, Space/time trade-offs in hash coding with allowable errors, 1970"],
-        summary: "Is x in S? For anyone who wants to skip a costly lookup.",
-        idea: "m bits, all zero at first. A key owns k positions; inserting sets them. A key with a zero among its \
-               positions is certainly absent, any other may be present.",
-        formulas: &[
-            "rate = (1 - (1 - 1/m)^(k n))^k",
-            "best k = (m/n) ln 2, then rate = 0.6185^(m/n)",
-            "bits per key = 1.44 log2(1/rate)",
-            "distinct keys = ln(zeros/m) / (k ln(1 - 1/m))",
-        ],
-        choose_another: "keys are removed: counting; their number is unknown: scalable; the filter is sent over a \
-                         network: compressed; values or sets belong to the keys: bloomier, filter-bank.",
+        text: Text::new(include_str!("standard.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, FAMILY, REDUCTION],

@@ -1,34 +1,4 @@
-//! The ultra-fast Bloom filter (Lu et al., 2017) and the split-block filter of Apache Parquet.
-//!
-//! # The idea
-//!
-//! A block is k words of w bits, and a key has one bit in each word of its block. The k bits are made side by side in a vector
-//! register: multiply the hash by k constants, shift, and that is the mask. Inserting is an OR, a query is one
-//! AND-NOT-and-test.
-//!
-//! ```text
-//! h1 ----> block:  |...1....|.1......|......1.|1.......| ...      k words
-//!                      b0       b1         b2    b3               one bit in each
-//! ```
-//!
-//! # The formula
-//!
-//! f = sum_i Poisson(i; n k w/m) (1 - (1 - 1/w)^i)^k, which is exact because words are slices. 10.5 bits per key at 1 %, 16.9
-//! at 0.1 % (8 x 32); sizing it as a standard filter would miss 0.1 % by a factor of two.
-//!
-//! # Guarantee and cost
-//!
-//! No false negatives; half a cache line and about a dozen instructions per operation. The fastest membership test here.
-//!
-//! # Choose another
-//!
-//! at rates below 0.1 %, where it needs many more bits: [`blocked`](super::blocked) or [`standard`](super::standard).
-//!
-//! # Compatibility
-//!
-//! Mode `parquet` is Parquet's split-block Bloom filter bit for bit: XXH64 with seed 0, blocks of 8 x 32 bits, its constants.
-//! [`to_parquet`](UltraFastBloom::to_parquet) and [`from_parquet`](UltraFastBloom::from_parquet) exchange the bitset. Keys are
-//! hashed as given: pass the plain encoding of a Parquet value.
+#![doc = include_str!("ultra_fast.md")]
 
 use std::sync::atomic::AtomicU64;
 
@@ -36,7 +6,7 @@ use crate::capability::{Estimate, NoteType};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
 use crate::key::{BATCH, Key, one_batch_ahead};
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, common};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
 use crate::membership::layout::{CACHED_WORDS, set_each, set_each_shared, test_each};
 use crate::membership::{BitFilter, Layout};
 use crate::simd::{INLINED, Place, chosen, prefetch, split_block};
@@ -56,8 +26,7 @@ use crate::theory::blocks::{self, Inner};
 pub type UltraFastBloom = BitFilter<Split>;
 
 /// The registry's row.
-pub const KIND: Kind =
-    Kind::of::<UltraFastBloom>().contains().insert().merge().intersect().cardinality().compress().done();
+pub const KIND: Kind = kind!(UltraFastBloom);
 
 /// One bit in each of k words of a block.
 ///
@@ -188,21 +157,9 @@ impl Layout for Split {
     const FACTS: Facts = Facts {
         id: "ultra-fast",
         number: 6,
-        name: "Ultra-fast Bloom filter",
         aliases: &["UFBF", "SBBF", "split-block", "parquet"],
         family: "membership",
-        papers: &[
-            "J. Lu et al., Ultra-fast Bloom filters using SIMD techniques, 2017",
-            "Apache Parquet, Split block Bloom filters, 2019",
-        ],
-        summary: "Is x in S, as fast as memory allows? For the hot path.",
-        idea: "A block of k words, one bit of the key in each; the k bits are made in one vector register by k \
-               multiplications, set by an OR and tested by one comparison.",
-        formulas: &[
-            "rate = sum_i Poisson(i; n k w/m) * (1 - (1 - 1/w)^i)^k",
-            "bits per key (8 x 32): 10.5 at 1 %, 16.9 at 0.1 %, 26.3 at 0.01 %",
-        ],
-        choose_another: "rates are far below 0.1 %: blocked; every bit counts: standard.",
+        text: Text::new(include_str!("ultra_fast.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, common::BITS, LANES, LANE_BITS, MODE],

@@ -1,52 +1,4 @@
-//! The filter bank: one filter per set, all asked at once.
-//!
-//! # The problem
-//!
-//! Which of s sets hold a key: which interfaces, caches, prefix lengths, actions.
-//!
-//! # The idea
-//!
-//! One Bloom filter per set, of one size and with one set of hash functions. So a key is hashed once for all of them, and,
-//! with the filters side by side, its k positions are k rows of s bits whose AND names the sets:
-//!
-//! ```text
-//! sliced              sets 0 1 2 3
-//!   position h1:           1 0 1 1
-//!   position h2:           0 1 1 1   AND = 0 0 1 0: set 2, by k reads
-//!   position h3:           1 1 1 0
-//! ```
-//!
-//! | layout | memory | a query reads | for |
-//! |---|---|---|---|
-//! | `sliced` | m rows of s bits, s rounded up to a power of two or to whole words | k rows | queries |
-//! | `rows` | s vectors of m bits | up to k bits in each of s vectors | sets that come, go, differ in size, or count |
-//! | `coded` | m rows of ceil(log2(s+1)) bits | k rows | many disjoint sets, when a wrong set does little harm |
-//!
-//! Each of the k hash functions has m/k bits of its own, so that the rates below are exact.
-//!
-//! A coded bank gives set i the code i + 1 and keeps one filter per bit of the code. [`classify`](FilterBank::classify)
-//! then gives every set whose code lies within the one that was read, which always includes the true one;
-//! [`coded_set`](FilterBank::coded_set) gives the set of just that code, which a single false bit turns into another
-//! silently. Take a filter per set where that must not happen.
-//!
-//! # The formula
-//!
-//! With f_j the rate of set j's filter: an absent key is reported in some set with probability 1 - prod (1-f_j), in
-//! sum f_j sets on average, and a member of set i in no other with probability prod over j != i of (1-f_j). For members
-//! that are to have a spurious set with probability delta at most: f = 1 - (1-delta)^(1/(s-1)). The numbers hold for
-//! disjoint sets; the filters of a coded bank share keys, which the rates given here take into account.
-//!
-//! # Guarantee and cost
-//!
-//! Sets may be reported that do not hold the key, none is missing that does. 1.44 log2(1/f) bits per membership when the
-//! sets are as large as planned; the fullest set suffers first when they are not (see
-//! [`with_sizes`](FilterBank::with_sizes)). With counters (`cells=counters`, four bits each) memberships can be removed
-//! and counted.
-//!
-//! # Choose another
-//!
-//! for one set: [`standard`](crate::membership::standard); when the sets are values of the keys:
-//! [`bloomier`](crate::values), which gives a member its own value and no other.
+#![doc = include_str!("filter_bank.md")]
 
 use super::codes;
 use super::{Policy, Resolution};
@@ -54,7 +6,7 @@ use crate::capability::{Classify, Contains, Insert, Intersect, Item, Merge, Mult
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, Scheme};
 use crate::key::{BATCH, Key, digest_batch};
-use crate::kind::{Config, Kind, Setting};
+use crate::kind::{Config, Kind, Setting, kind};
 use crate::store::{BitMatrix, BitStore, Counters};
 use crate::theory::{Size, partitioned};
 
@@ -65,7 +17,7 @@ mod structure;
 use shape::{COUNTER_BITS, Layout, Shape, size_for};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<FilterBank>().contains().insert().remove().classify().merge().intersect().done();
+pub const KIND: Kind = kind!(FilterBank);
 
 /// The most sets of a sliced or coded bank.
 pub const MAX_SETS: u64 = 1 << 16;

@@ -1,41 +1,4 @@
-//! The Bloomier filter (Chazelle, Kilian, Rubinfeld, Tal, 2004; Charles, Chellapilla, 2008).
-//!
-//! # The idea
-//!
-//! A table of m cells in which no key is stored. Each key owns three cells and a mask, all from its hash; the cells are
-//! filled so that for every member
-//!
-//! ```text
-//! mask(x) ^ cell[h1(x)] ^ cell[h2(x)] ^ cell[h3(x)] = value(x)
-//! ```
-//!
-//! To fill them, [peel](crate::peel) the keys: some cell is hit by one key alone, which can wait until all others are
-//! done; set it aside and look on. In the reverse order each key finds a cell that nobody after it has touched. For an
-//! absent key the sum is random, and a sum outside the range of the values says so.
-//!
-//! # The modes
-//!
-//! | mode | what it stores | bits per key | a value for an absent key |
-//! |---|---|---|---|
-//! | `table` | the value, q bits | 1.23 q | values / 2^q |
-//! | `mutable` | in one table which of the three cells is the key's own, t bits; there, in a second, its value, r bits | 1.23 (t + r) | 3 / 2^t |
-//! | `compact` | the value, in buckets of 1,000 keys whose equations are solved by elimination, 4 cells per key | 1.06 q | values / 2^q |
-//! | `cascade` | one Bloom filter per value, then those of the keys that two of them claim, and so on | 1.44 log2(values/eps) and more | about eps |
-//!
-//! The cascade is the paper's warm-up: larger and slower for more than a few values, and here to be compared.
-//! [`Bloomier::set`] changes the values of members in mode `mutable`. Applied to an absent key that seems present, it
-//! destroys the value of some member: make sure of the keys.
-//!
-//! # Guarantee and cost
-//!
-//! A member's value is always exact: no wrong value, no false negative. An absent key gets an arbitrary value with the
-//! probability of the last column, else "absent". A lookup reads 3 cells (4, or values times hashes bits); building
-//! takes linear time, in mode `compact` with elimination in each bucket. Keys are known by their 128-bit digest: two
-//! keys of equal digest (of 10^9 keys, with probability 10^-21) count as one.
-//!
-//! # Choose another
-//!
-//! when keys come and go: [`iblt`](super::iblt); when there are no values: [`standard`](crate::membership::standard).
+#![doc = include_str!("bloomier.md")]
 
 use crate::capability::{Answer, BuildFrom, Contains, Dataset, Get, NoteType, Value};
 use crate::codec::{Decoder, Encoder};
@@ -43,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::store::Counters;
 
@@ -58,7 +22,7 @@ use shape::{Mode, Shape};
 use table::{Mutable, Table};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Bloomier>().contains().get().build_from().done();
+pub const KIND: Kind = kind!(Bloomier);
 
 /// Seeds that are tried before a build is given up. At the worst number of keys, near 3,000, one in seven fails.
 const TRIES: u64 = 100;
@@ -388,25 +352,9 @@ impl Structure for Bloomier {
     const FACTS: Facts = Facts {
         id: "bloomier",
         number: 200,
-        name: "Bloomier filter",
         aliases: &["XOR table", "static function"],
         family: "values",
-        papers: &[
-            "B. Chazelle, J. Kilian, R. Rubinfeld, A. Tal, The Bloomier filter: an efficient data structure for static \
-             support lookup tables, 2004",
-            "D. Charles, K. Chellapilla, Bloomier filters: a second look, 2008",
-        ],
-        summary: "Which value belongs to x, for a fixed set of keys: routers, static dictionaries, classifiers.",
-        idea: "A key owns three cells and a mask. The cells are filled so that the mask and the cells of a member add \
-               up (XOR) to its value; keys are placed in the order in which they peel, so that each has a cell that \
-               is its own. For an absent key the sum is random and mostly out of range.",
-        formulas: &[
-            "value for an absent key = values / 2^q (mutable: 3 / 2^t)",
-            "cells = 1.23 n + 32 (compact: 1.05 n and 4 per bucket of 1,000 keys)",
-            "bits per key = 1.23 q (mutable: 1.23 (t + r), compact: 1.06 q), q = log2(values/rate), r = log2(values)",
-            "cascade: rate = R f (1-f)^(R-1) + lower order, f = rate/R; level i holds n ((R-1) f)^i keys",
-        ],
-        choose_another: "keys come and go: iblt; there are no values: standard, or another of its family.",
+        text: Text::new(include_str!("bloomier.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::SpuriousValue],
         note: NoteType::Integer,
         parameters: &[common::ITEMS, common::FPR, VALUES, MODE, WIDTH, CELLS],

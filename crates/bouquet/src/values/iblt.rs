@@ -1,39 +1,4 @@
-//! The invertible Bloom lookup table (Goodrich, Mitzenmacher, 2011).
-//!
-//! # The idea
-//!
-//! Every pair of key and value is *added* to k cells: a cell has the count of its pairs, the sum of the keys, of the values
-//! and of a hash of each pair. Removing subtracts. A cell that holds one pair alone shows it; taking that pair out of its
-//! other cells leaves more such cells, until everything is listed.
-//!
-//! ```text
-//! insert (rose, red), (lily, white):   | 1: rose red | 2: rose+lily red+white | 0 | 1: lily white |
-//!                                        shows rose    without rose: shows lily
-//! ```
-//!
-//! Between whiles the table may hold any number of pairs. It lists them all as soon as no more than its capacity are left.
-//!
-//! # The formula
-//!
-//! With more than c_k cells per pair (1.222, 1.295, 1.425 for k = 3, 4, 5) all pairs are listed but with probability
-//! O(n^-(k-2)); with fewer, a share x^k stays, x = 1 - exp(-k x^(k-1) n/m). See [`theory::peeling`](peeling). With slices of s = m/k
-//! cells a held key is unreadable with probability (1 - (1 - 1/s)^(n-1))^k, when each of its cells holds another key too.
-//! An absent key cannot be told from one when each of its cells holds two or more: P(Bin(n, 1/s) >= 2)^k. Both are exact.
-//!
-//! # Guarantee and cost
-//!
-//! [`get`](Iblt::get) answers the value, absent, or unknown: never another value, and never absent for a held key, as long
-//! as pairs are not removed before they are inserted, and but for a coincidence of `hash-bits` bits. [`list`](Iblt::list)
-//! says how many cells it could not decode. Insertion and removal touch k cells, listing is linear.
-//!
-//! - `xor`, the default accumulator, takes keys and values of any width up to 255 bytes. The same pair twice leaves only
-//!   its count and poisons its k cells until it is removed once.
-//! - `sum` takes up to 8 bytes and lists a pair with its multiplicity.
-//! - One key with two values is unreadable, in both, while both are held.
-//!
-//! # Choose another
-//!
-//! for a fixed set of keys that need not be listed: [`bloomier`](super::bloomier), which is far smaller.
+#![doc = include_str!("iblt.md")]
 
 use super::cells::{Accumulator, CellTable, Found, MAX_BYTES, MAX_HASHES, MAX_SUM_BYTES, Record, Shape};
 use crate::capability::{
@@ -44,12 +9,13 @@ use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::key::Key;
 use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, common,
+    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
+    kind,
 };
 use crate::theory::{partitioned, peeling, special};
 
 /// The registry's row.
-pub const KIND: Kind = Kind::of::<Iblt>().contains().insert().remove().count().get().list().merge().done();
+pub const KIND: Kind = kind!(Iblt);
 
 const CELLS: Parameter = Parameter {
     name: "cells",
@@ -497,21 +463,9 @@ impl Structure for Iblt {
     const FACTS: Facts = Facts {
         id: "iblt",
         number: 201,
-        name: "Invertible Bloom lookup table",
         aliases: &["IBLT", "invertible lookup table"],
         family: "values",
-        papers: &["M. Goodrich, M. Mitzenmacher, Invertible Bloom lookup tables, 2011"],
-        summary: "Insert and remove pairs without bound; list all of them once few enough are left.",
-        idea: "A pair is added to k cells, each with a count, the sums of keys and values, and a check sum; removing \
-               subtracts. A cell that holds one pair alone shows it, and taking it out of its other cells leaves more \
-               such cells, until all is listed.",
-        formulas: &[
-            "all n pairs are listed if m > c_k n: c_3 = 1.222, c_4 = 1.295, c_5 = 1.425",
-            "else a share x^k is not, x = 1 - exp(-k x^(k-1) n/m)",
-            "held key unknown = (1 - (1 - k/m)^(n-1))^k",
-            "absent key unknown = P(Bin(n, k/m) >= 2)^k",
-        ],
-        choose_another: "the set of keys is fixed: bloomier; only membership is asked: counting.",
+        text: Text::new(include_str!("iblt.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount, ErrorClass::Unknown],
         note: NoteType::Bytes,
         parameters: &[common::ITEMS, CELLS, HASHES, ACCUMULATOR, KEY_BYTES, VALUE_BYTES, HASH_BITS],

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use bouquet::capability::NoteType;
-use bouquet::kind::{Facts, Kind, ParameterType, Verb};
+use bouquet::kind::{Facts, Kind, ParameterType, Text, Verb};
 use bouquet::registry;
 
 fn each(check: impl Fn(&'static Kind, &'static Facts)) {
@@ -27,7 +27,7 @@ fn every_name_leads_to_one_kind() {
     let mut owners: HashMap<String, &str> = HashMap::new();
     for facts in registry::kinds().map(Kind::facts) {
         let names: HashSet<String> =
-            [facts.id, facts.name].iter().chain(facts.aliases).map(|name| name.to_lowercase()).collect();
+            [facts.id, facts.name()].iter().chain(facts.aliases).map(|name| name.to_lowercase()).collect();
         for name in names {
             let found = registry::find(&name).map(|kind| kind.facts().id);
             assert!(matches!(found, Ok(id) if id == facts.id), "`{name}` of `{}` leads to {found:?}", facts.id);
@@ -67,11 +67,18 @@ fn ids_are_words_with_hyphens() {
 #[test]
 fn every_text_says_something() {
     each(|_, facts| {
-        let texts = [facts.name, facts.family, facts.summary, facts.idea, facts.choose_another];
-        let lists = [facts.aliases, facts.papers, facts.formulas];
-        assert!(!facts.papers.is_empty() && !facts.formulas.is_empty(), "`{}` has papers and formulas", facts.id);
-        for text in texts.into_iter().chain(lists.into_iter().flatten().copied()) {
-            assert!(!text.trim().is_empty() && text.trim() == text, "`{}`: `{text}`", facts.id);
+        let headings = facts.text.markdown().lines().filter_map(|line| line.strip_prefix("## "));
+        let needed = Text::SECTIONS.iter().copied().filter(|title| *title != "Picture");
+        let without_picture = headings.clone().filter(|title| *title != "Picture");
+        assert!(without_picture.eq(needed), "`{}` has the sections {:?}", facts.id, headings.collect::<Vec<_>>());
+        for (title, body) in facts.text.sections() {
+            assert!(body.len() > 10, "`{}` says nothing about {title}", facts.id);
+        }
+        for title in ["Choose another", "Papers"] {
+            assert!(facts.text.items(title).count() > 0, "`{}` lists nothing under {title}", facts.id);
+        }
+        for text in [facts.name(), facts.family].iter().chain(facts.aliases) {
+            assert!(!text.trim().is_empty() && text.trim() == *text, "`{}`: `{text}`", facts.id);
         }
     });
 }

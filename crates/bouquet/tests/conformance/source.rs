@@ -1,14 +1,9 @@
-//! Everything that is implemented is also registered: the source is compared with the registry's rows.
-//!
-//! The compiler refuses a registered verb that is not implemented; nothing but this refuses the opposite. It reads what
-//! the source says on the surface (`impl Contains for X`, `Kind::of::<X>().contains()`, `pub type X = Y<Z>;`), which is
-//! all that the house style uses.
+//! Every kind is in the list of its family, every family in the registry. Verbs need no such list: `kind!` registers what is
+//! implemented.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use bouquet::kind::Verb;
 
 /// The code of a file: without comments and without its tests, which are its end.
 fn code(source: &str) -> String {
@@ -18,130 +13,6 @@ fn code(source: &str) -> String {
     });
     lines.truncate(tests.unwrap_or(lines.len()));
     lines.join("\n")
-}
-
-/// A type as it is written: the last part of its path, and its arguments.
-#[derive(Clone, Debug, PartialEq)]
-struct Type {
-    base: String,
-    arguments: Vec<String>,
-}
-
-impl Type {
-    fn parse(text: &str) -> Self {
-        let text = text.trim();
-        let (path, arguments) = match text.split_once('<') {
-            Some((path, rest)) => (path, split(rest.trim_end().strip_suffix('>').unwrap_or(rest))),
-            None => (text, Vec::new()),
-        };
-        let base = path.rsplit("::").next().unwrap_or(path).trim().to_owned();
-        Type { base, arguments }
-    }
-}
-
-/// What is between the commas that no bracket encloses.
-fn split(text: &str) -> Vec<String> {
-    let (mut parts, mut depth) = (vec![String::new()], 0);
-    for c in text.chars() {
-        depth += i32::from("<([".contains(c)) - i32::from(">)]".contains(c));
-        match c {
-            ',' if depth == 0 => parts.push(String::new()),
-            c => parts.last_mut().expect("there is always a last part").push(c),
-        }
-    }
-    parts.into_iter().map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
-}
-
-/// The text up to the bracket that closes the one which is already open.
-fn enclosed(text: &str) -> Option<(&str, &str)> {
-    let mut depth = 1;
-    for (at, c) in text.char_indices() {
-        depth += i32::from(c == '<') - i32::from(c == '>' && !text[..at].ends_with('-'));
-        if depth == 0 {
-            return Some((&text[..at], &text[at + 1..]));
-        }
-    }
-    None
-}
-
-/// A verb that a type has.
-#[derive(Debug)]
-struct Implementation {
-    verb: Verb,
-    of: Type,
-    /// The type parameters, which stand for any argument.
-    any: Vec<String>,
-}
-
-impl Implementation {
-    fn covers(&self, of: &Type) -> bool {
-        let fits = |(own, asked): (&String, &String)| own == asked || self.any.contains(own);
-        self.of.base == of.base && self.of.arguments.iter().zip(&of.arguments).all(fits)
-    }
-}
-
-fn implementations(code: &str) -> Vec<Implementation> {
-    let begins = code.match_indices("impl").map(|(at, _)| at);
-    let begins = begins.filter(|&at| code[..at].ends_with('\n') || at == 0);
-    begins.filter_map(|at| implementation(code[at + "impl".len()..].split('{').next()?)).collect()
-}
-
-fn implementation(header: &str) -> Option<Implementation> {
-    let (any, rest) = match header.trim_start().strip_prefix('<') {
-        Some(generics) => enclosed(generics)?,
-        None => ("", header),
-    };
-    let name = |part: String| part.split([':', '=']).next().unwrap_or_default().trim().to_owned();
-    let (of_trait, of_type) = rest.split_once(" for ")?;
-    let of_trait = Type::parse(of_trait).base;
-    let verb = Verb::ALL.iter().copied().find(|verb| format!("{verb:?}") == of_trait)?;
-    let of_type = of_type.split(" where ").next()?.split("\nwhere").next()?;
-    Some(Implementation { verb, of: Type::parse(of_type), any: split(any).into_iter().map(name).collect() })
-}
-
-/// `type X = Y;`, by X.
-fn aliases(code: &str) -> BTreeMap<String, Type> {
-    let lines = code.split(';').filter_map(|statement| statement.trim().rsplit('\n').next());
-    let pairs = lines.filter_map(|line| line.trim().trim_start_matches("pub ").strip_prefix("type ")?.split_once('='));
-    pairs.map(|(alias, target)| (Type::parse(alias).base, Type::parse(target))).collect()
-}
-
-/// The types that are registered as kinds, each with its verbs.
-fn registrations(code: &str) -> Vec<(Type, BTreeSet<String>)> {
-    let begins = code.match_indices("Kind::of::<").map(|(at, begin)| &code[at + begin.len()..]);
-    begins
-        .filter_map(|rest| {
-            let (of, rest) = enclosed(rest)?;
-            let chain = rest.split_once(".done()")?.0;
-            let verbs = chain.split('.').filter_map(|call| Some(call.split_once('(')?.0.trim().to_owned()));
-            Some((Type::parse(of), verbs.filter(|verb| !verb.is_empty()).collect()))
-        })
-        .collect()
-}
-
-/// Verbs that a kind's type implements and its row does not have.
-fn forgotten_verbs(files: &[(String, String)]) -> Vec<String> {
-    let files: Vec<_> = files.iter().map(|(path, source)| (path, code(source))).collect();
-    let implemented: Vec<_> = files.iter().flat_map(|(_, code)| implementations(code)).collect();
-    let everywhere: BTreeMap<_, _> = files.iter().flat_map(|(_, code)| aliases(code)).collect();
-    let mut complaints = Vec::new();
-    for (path, code) in &files {
-        // A name may stand for different types in different files; that of the own file counts first.
-        let here = aliases(code);
-        for (mut of, registered) in registrations(code) {
-            let shown = of.base.clone();
-            while let Some(target) = here.get(&of.base).or_else(|| everywhere.get(&of.base)) {
-                of = target.clone();
-            }
-            let own = implemented.iter().filter(|implementation| implementation.covers(&of));
-            for verb in own.map(|implementation| implementation.verb.name()) {
-                if !registered.contains(verb) {
-                    complaints.push(format!("{path}: `{shown}` has `{verb}`, but its row does not"));
-                }
-            }
-        }
-    }
-    complaints
 }
 
 /// Files of a family's folder that are not what they should be. `files` are those directly in the folder.
@@ -200,31 +71,6 @@ fn files(folder: &Path, deep: bool) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_implemented_verb_is_registered() {
-    let files = files(&source(), true);
-    let rows: usize = files.iter().map(|(_, source)| registrations(&code(source)).len()).sum();
-    let kinds = bouquet::registry::kinds().count();
-    assert!(rows >= kinds, "{rows} rows are found in the source of {kinds} kinds");
-    let complaints = forgotten_verbs(&files);
-    assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
-}
-
-#[test]
-fn the_source_shows_the_verbs_of_every_registered_kind() {
-    // Guards the reader: a row that it misreads would make the comparison above empty.
-    let files = files(&source(), true);
-    for family in bouquet::registry::FAMILIES {
-        for kind in family.kinds {
-            let path = format!("{}/{}.rs", family.name, kind.facts().id.replace('-', "_"));
-            let (_, source) = files.iter().find(|(name, _)| *name == path).expect("a kind has its file");
-            let verbs: BTreeSet<String> = kind.verbs().map(|verb| verb.name().to_owned()).collect();
-            let rows = registrations(&code(source));
-            assert!(rows.iter().any(|(_, read)| *read == verbs), "{path}: read {rows:?}, registered {verbs:?}");
-        }
-    }
-}
-
-#[test]
 fn every_kind_and_every_family_is_listed() {
     let registry = fs::read_to_string(source().join("registry.rs")).expect("the source can be read");
     let mut complaints = Vec::new();
@@ -247,57 +93,6 @@ fn every_kind_and_every_family_is_listed() {
 
 fn as_files(files: &[(&str, &str)]) -> Vec<(String, String)> {
     files.iter().map(|&(name, source)| (name.to_owned(), source.to_owned())).collect()
-}
-
-const ENGINE: &str = "
-impl<L: Layout> Contains for BitFilter<L> {
-}
-impl<L> Insert for BitFilter<L>
-where
-    L: Layout,
-{
-}
-impl crate::capability::Remove for BitFilter<Tall> {
-}
-impl<L: Layout> Debug for BitFilter<L> {
-}
-";
-
-#[test]
-fn a_verb_that_is_not_registered_is_found_through_aliases_and_type_parameters() {
-    let row = |chain: &str| {
-        format!("pub type Bloom = BitFilter<Flat>;\npub const KIND: Kind = Kind::of::<Bloom>(){chain}.done();")
-    };
-    let with = |chain: &str| forgotten_verbs(&as_files(&[("engine.rs", ENGINE), ("standard.rs", &row(chain))]));
-    assert_eq!(with(".contains().insert()"), [""; 0]);
-    assert_eq!(with("\n    .contains()\n    .insert()\n    "), [""; 0]);
-    let complaints = with(".contains()");
-    assert_eq!(complaints.len(), 1);
-    assert!(complaints[0].contains("standard.rs") && complaints[0].contains("`insert`"), "{complaints:?}");
-    assert_eq!(with("").len(), 2);
-}
-
-#[test]
-fn a_verb_of_one_layout_concerns_that_layout_alone() {
-    let tall = "pub const KIND: Kind = Kind::of::<BitFilter<Tall>>().contains().insert().done();";
-    let complaints = forgotten_verbs(&as_files(&[("engine.rs", ENGINE), ("tall.rs", tall)]));
-    assert!(matches!(complaints.as_slice(), [one] if one.contains("`remove`")), "{complaints:?}");
-}
-
-#[test]
-fn comments_and_tests_register_and_implement_nothing() {
-    let source = "
-pub const KIND: Kind = Kind::of::<Own>().contains().done();
-// impl Insert for Own {}
-impl Contains for Own {}
-#[cfg(test)]
-mod tests {
-impl Merge for Own {}
-}
-";
-    assert_eq!(forgotten_verbs(&as_files(&[("own.rs", source)])), [""; 0]);
-    assert_eq!(registrations(&code(source)).len(), 1);
-    assert_eq!(implementations(&code(source)).len(), 1);
 }
 
 #[test]

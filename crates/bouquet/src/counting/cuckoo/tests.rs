@@ -1,6 +1,8 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::key::Key;
+use crate::kind::Config;
 
 fn empty(settings: &[(&str, &str)]) -> CuckooFilter {
     let config =
@@ -88,8 +90,8 @@ fn ten_times_replaced_keys_leave_no_false_negative() {
         }
         assert!(held.iter().all(|key| filter.contains(key)));
         held.iter().for_each(|key| filter.remove(key).unwrap());
-        assert_eq!((filter.items(), filter.entries().count()), (0, 0));
-        assert_eq!(filter.table.bits().count_ones(), 0, "an empty table is all zeros");
+        assert_eq!((filter.items(), filter.mechanism.entries().count()), (0, 0));
+        assert_eq!(filter.mechanism.table.bits().count_ones(), 0, "an empty table is all zeros");
     }
 }
 
@@ -114,11 +116,11 @@ fn a_refused_key_changes_nothing_and_all_earlier_ones_stay() {
             assert_eq!(filter.to_bytes(), before);
         }
         assert!(refused > 100, "{settings:?}: {refused}");
-        assert!(filter.victim.is_some(), "the last fingerprint waits");
+        assert!(filter.mechanism.victim.is_some(), "the last fingerprint waits");
         assert!((0..first).all(|key| filter.contains(&key)));
         // What is taken out makes room for the one that waits, which is not lost.
         (0..first).for_each(|key| filter.remove(&key).unwrap());
-        assert_eq!((filter.victim, filter.entries().count()), (None, 0));
+        assert_eq!((filter.mechanism.victim, filter.mechanism.entries().count()), (None, 0));
     }
 }
 
@@ -127,7 +129,7 @@ fn semi_sorting_saves_a_bit_per_slot_and_changes_no_answer() {
     for counter in ["0", "3"] {
         let settings = |semisort| [("items", "3000"), ("fpr", "0.02"), ("counter", counter), ("semisort", semisort)];
         let (mut plain, mut sorted) = (empty(&settings("no")), empty(&settings("yes")));
-        assert_eq!(plain.table.bits().len() - sorted.table.bits().len(), plain.slots());
+        assert_eq!(plain.mechanism.table.bits().len() - sorted.mechanism.table.bits().len(), plain.slots());
         let mut random = SplitMix::new(4);
         for _ in 0..20_000 {
             let key = random.below(2_500);
@@ -143,7 +145,7 @@ fn semi_sorting_saves_a_bit_per_slot_and_changes_no_answer() {
             assert_eq!(plain.count(&key), sorted.count(&key));
             assert_eq!(plain.contains(&key), sorted.contains(&key));
         }
-        assert!((plain.present_rate() - sorted.present_rate()).abs() < 1e-15);
+        assert!((plain.mechanism.present_rate() - sorted.mechanism.present_rate()).abs() < 1e-15);
     }
 }
 
@@ -157,9 +159,9 @@ fn random_operations_agree_with_a_multiset_of_fingerprints() {
         let mut random = SplitMix::new(5);
         for _ in 0..20_000 {
             let key = random.below(200);
-            let (print, first) = filter.place(key.digest(&filter.hashing));
+            let (print, first) = filter.mechanism.place(key.digest(&filter.hashing));
             // Of the two buckets the lesser stands for both.
-            let own = model.entry((print, first.min(filter.other(print, first)))).or_default();
+            let own = model.entry((print, first.min(filter.mechanism.other(print, first)))).or_default();
             assert_eq!(filter.count(&key).count, *own);
             assert_eq!(filter.contains(&key), *own > 0);
             if random.below(2) == 0 {
@@ -196,9 +198,9 @@ fn the_other_bucket_leads_back_for_every_number_of_buckets() {
     for buckets in [1, 2, 3, 37, 64, 1_000] {
         let filter = CuckooFilter::with_size(buckets, 8).unwrap();
         for (print, bucket) in (1..256).flat_map(|print| (0..buckets).map(move |bucket| (print, bucket))) {
-            let other = filter.other(print, bucket);
+            let other = filter.mechanism.other(print, bucket);
             assert!(other < buckets);
-            assert_eq!(filter.other(print, other), bucket);
+            assert_eq!(filter.mechanism.other(print, other), bucket);
         }
     }
 }
@@ -215,11 +217,11 @@ fn forged_frames_are_refused() {
         assert!(matches!(CuckooFilter::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
     };
     forge(&|filter| filter.items += 1);
-    forge(&|filter| filter.victim = Some((1, 3)));
-    forge(&|filter| filter.victim = Some((1 << 8, 0)));
-    forge(&|filter| filter.victim = Some((1 << 6, 0)));
+    forge(&|filter| filter.mechanism.victim = Some((1, 3)));
+    forge(&|filter| filter.mechanism.victim = Some((1 << 8, 0)));
+    forge(&|filter| filter.mechanism.victim = Some((1 << 6, 0)));
     forge(&|filter| {
         // A counter without fingerprint.
-        filter.table.swap(0, 0, 1 << 6);
+        filter.mechanism.table.swap(0, 0, 1 << 6);
     });
 }

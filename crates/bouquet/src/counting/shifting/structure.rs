@@ -8,7 +8,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::counting::counting::nonzero;
 use crate::error::Result;
 use crate::hash::Hashing;
-use crate::kind::{Config, ErrorClass, Facts, Need, Plan, Rates, Setting, Stats, Structure, Verb, common};
+use crate::kind::{Config, ErrorClass, Facts, Need, Plan, Rates, Setting, Stats, Structure, Text, Verb, common};
 use crate::store::Counters;
 use crate::theory::{shifting, spread};
 
@@ -16,28 +16,9 @@ impl Structure for Shifting {
     const FACTS: Facts = Facts {
         id: "shifting",
         number: 62,
-        name: "Shifting Bloom filter",
         aliases: &["ShBF", "ShBF-M", "ShBF-A", "ShBF-X"],
         family: "counting",
-        papers: &[
-            "T. Yang, A. Liu, M. Shahzad, Y. Zhong, Q. Fu, Z. Li, G. Xie, X. Li, A shifting Bloom filter framework \
-                   for set queries, 2016",
-        ],
-        summary: "Is x in S with half the memory reads, or in which of two sets, or how often up to 57?",
-        idea: "A key's bits lie at an offset behind its hashed bases, and one word read sees all offsets of a base. With \
-               membership each base has a second bit at an offset that the key chooses; with association the offset tells \
-               the set or both; with multiplicity c occurrences are offset c - 1. The bits that all bases have in common \
-               are the candidates. With counters keys can be removed and moved; what a key with association or multiplicity \
-               says is then kept in an exact table as well, which is part of the frame. Only keys that were inserted may \
-               be removed: with membership, and without the table, removing any other that seems present can make keys \
-               vanish.",
-        formulas: &[
-            "p = e^(-n k/m), span w",
-            "membership: rate = (1 - 2p + p^(2 - 1/(2(w-1))))^(k/2), least about 0.62^(m/n) at k = 0.7 m/n",
-            "association: clear answer (1 - 2^-k)^2 at m = n k / ln 2",
-            "multiplicity: j of at most C exact with (1 - f0)^(C-j), f0 = (1-p)^k; absent keys j = 0",
-        ],
-        choose_another: "many sets: filter-bank; counts without a limit: counting, spectral or count-min.",
+        text: Text::new(include_str!("../shifting.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
         parameters: &[common::ITEMS, common::FPR, FORM, BITS, common::HASHES, SPAN, CELLS, WIDTH, NO_TABLE],

@@ -7,31 +7,16 @@ use crate::codec::{Decoder, Encoder};
 use crate::dynamic::cells::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Hashing, MAX_HASHES, Positions};
-use crate::kind::{Config, ErrorClass, Facts, Plan, Rates, Stats, Structure};
+use crate::kind::{Config, ErrorClass, Facts, Plan, Rates, Stats, Structure, Text};
 use crate::theory::dynamic::Shape;
 use crate::theory::standard;
 
 const FACTS: Facts = Facts {
     id: "dynamic",
     number: 101,
-    name: "Dynamic Bloom filter",
     aliases: &["DBF", "dynamic-bloom"],
     family: "dynamic",
-    papers: &[
-        "D. Guo, J. Wu, H. Chen, X. Luo, Theory and network applications of dynamic Bloom filters, 2006",
-        "D. Guo, J. Wu, H. Chen, Y. Yuan, X. Luo, The dynamic Bloom filters, 2010",
-    ],
-    summary: "Is x in S, while S grows and shrinks? For caches and indexes of nodes that exchange their filters.",
-    idea: "A chain of equal counting filters. An insertion goes to the first with room, or to a new one. A key is in the \
-           set if any component says so, and is removed if exactly one does; components whose keys fit in one are united.",
-    formulas: &[
-        "F(n) = 1 - (1-y)^floor(n/c) (1 - f(m,k,n mod c)), y = f(m,k,c), f(m,k,n) = (1 - e^(-kn/m))^k",
-        "key of the last of s components with several addresses: f2 = 1 - (1-y)^(s-1); undeletable keys <= n f2",
-        "bounded by N with s components: delta = 1 - (1-fpr)^(1/s), c = N/s, m = c ln(delta) / ln(0.6185)",
-        "components within gamma = floor(ln(1-gamma) / ln(1-fpr))",
-    ],
-    choose_another: "the number of keys is known: counting or standard; keys are only inserted and the rate must stay \
-                     below a bound: scalable.",
+    text: Text::new(include_str!("../dynamic.md")),
     errors: &[ErrorClass::FalsePositive, ErrorClass::Undeletable],
     note: NoteType::None,
     parameters: PARAMETERS,

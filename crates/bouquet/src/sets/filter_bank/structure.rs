@@ -8,7 +8,8 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::kind::{
-    Config, ErrorClass, Facts, Need, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Verb, common,
+    Config, ErrorClass, Facts, Need, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, Verb,
+    common,
 };
 use crate::sets::codes::Acceptance;
 use crate::store::{BitMatrix, Counters};
@@ -17,25 +18,9 @@ use crate::theory::{bank, partitioned};
 const FACTS: Facts = Facts {
     id: "filter-bank",
     number: 220,
-    name: "Filter bank",
     aliases: &["bank", "bit-sliced Bloom filters", "multicast filters", "parallel filters"],
     family: "sets",
-    papers: &[
-        "B. Groenvall, Scalable multicast forwarding, 2002",
-        "Y. Lu, B. Prabhakar, F. Bonomi, Bloom filters: design innovations and novel applications, 2005",
-    ],
-    summary: "Which of s sets hold x? For interfaces, caches, prefix lengths, actions.",
-    idea: "One Bloom filter per set, all of one size and with the same hash functions, kept side by side: a key's k \
-           positions are k rows of s bits, and their AND names the sets. A coded bank keeps one filter per bit of the \
-           set's number instead.",
-    formulas: &[
-        "absent key in some set: 1 - prod(1 - f_j)",
-        "spurious sets of an absent key: sum f_j",
-        "member of i in no other set: prod over j != i of (1 - f_j)",
-        "rate for spurious sets of members delta: f = 1 - (1 - delta)^(1/(s-1))",
-        "coded, set with z zeros in its code: wrong set about 1 - (1 - f)^z",
-    ],
-    choose_another: "one set only: standard; every key has exactly one value: bloomier.",
+    text: Text::new(include_str!("../filter_bank.md")),
     errors: &[ErrorClass::FalsePositive, ErrorClass::SpuriousSet],
     note: NoteType::Group,
     parameters: &[

@@ -1,0 +1,443 @@
+//! What a kind writes: a mechanism that works on digests. The shell makes a filter of it.
+
+use crate::capability::{
+    Answer, Dataset, Decoding, Estimate, Frequent, Item, Listing, Multiplicity, Note, NoteType, Overlap,
+};
+use crate::codec::{Decoder, Encoder};
+use crate::error::{Error, Result};
+use crate::hash::{Digest, Hashing};
+use crate::key::{self, Key};
+use crate::kind::{ErrorClass, Facts, Need, Plan, Rates, Stats};
+
+use super::batch;
+use super::settings::Settings;
+
+/// A key as a mechanism gets it.
+#[derive(Clone, Copy)]
+pub struct Hashed<'a> {
+    /// The key's digest under the filter's hashing.
+    pub digest: Digest,
+    /// The key's bytes; empty unless the mechanism [asks for them](Mechanism::NEEDS_BYTES).
+    pub bytes: &'a [u8],
+}
+
+/// Hands a key to a mechanism.
+#[inline(always)]
+pub(crate) fn hashed<M: Mechanism, K: Key + ?Sized, R>(
+    hashing: &Hashing,
+    key: &K,
+    f: impl FnOnce(Hashed<'_>) -> R,
+) -> R {
+    with_digest::<M, K, R>(key, key.digest(hashing), f)
+}
+
+/// The same when the digest is known already.
+#[inline(always)]
+pub(crate) fn with_digest<M: Mechanism, K: Key + ?Sized, R>(
+    key: &K,
+    digest: Digest,
+    f: impl FnOnce(Hashed<'_>) -> R,
+) -> R {
+    if M::NEEDS_BYTES { key.with_bytes(|bytes| f(Hashed { digest, bytes })) } else { f(Hashed { digest, bytes: &[] }) }
+}
+
+/// The mechanism of a kind: its store, what its settings mean, its theory and its part of a frame.
+///
+/// Its operations are the traits [`Test`], [`Put`], [`Take`], [`Tally`] and so on; whatever it implements of them,
+/// [`Filter`](super::Filter) has as methods, batch forms and verbs.
+pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
+    /// The facts of the kind. Its parameters are those of the settings.
+    const FACTS: Facts;
+
+    /// Whether frames are arithmetic-coded unless asked otherwise.
+    const CODED: bool = false;
+
+    /// Whether filters can be changed in their file: see [`Structure::IN_PLACE`](crate::kind::Structure::IN_PLACE).
+    const IN_PLACE: bool = false;
+
+    /// Which verbs need settings other than the defaults.
+    const NEEDS: &'static [Need] = &[];
+
+    /// Whether operations look at the bytes of a key, not only at its digest.
+    const NEEDS_BYTES: bool = false;
+
+    /// Stores up to this many bits are near: prefetching them does not pay. The default is the second-level cache's
+    /// size, for mechanisms that read a place or two per key; those that read more, or find them later, take
+    /// [`NEAR_BITS`](key::NEAR_BITS).
+    const NEAR: u64 = key::CACHED_BITS;
+
+    /// The settings of the kind.
+    type Settings: Settings;
+
+    /// The settings with every size filled in: of a filter of these settings nothing else need be known to make an
+    /// equal one. Refuses settings that cannot be had. Resolving what is resolved changes nothing.
+    fn resolve(asked: &Self::Settings) -> Result<Self::Settings>;
+
+    /// What a filter of these resolved settings takes, without making it.
+    fn plan(settings: &Self::Settings) -> Result<Plan>;
+
+    /// The empty mechanism of resolved settings; a kind that is built once gives that of no keys. The hashing is for
+    /// those that draw random numbers of their own from its seed.
+    fn empty(settings: &Self::Settings, hashing: &Hashing) -> Result<Self>;
+
+    /// What separates the digests of a secret: filters of another kind or shape get unrelated ones.
+    fn domain(settings: &Self::Settings) -> String;
+
+    /// The hashing of a filter of these resolved settings that was asked to hash so.
+    fn hashing(settings: &Self::Settings, asked: &Hashing) -> Hashing {
+        asked.clone().bind(&Self::domain(settings))
+    }
+
+    /// The settings that make an equal empty filter now: `resolved` unless operations change them.
+    fn settings(&self, resolved: &Self::Settings) -> Self::Settings {
+        resolved.clone()
+    }
+
+    /// What a key carries with these settings.
+    fn note(_settings: &Self::Settings) -> NoteType {
+        Self::FACTS.note
+    }
+
+    /// How answers can be wrong: as the kind declares, unless settings allow more.
+    fn errors(&self) -> &'static [ErrorClass] {
+        Self::FACTS.errors
+    }
+
+    /// Whether [`IN_PLACE`](Self::IN_PLACE) holds with these settings.
+    fn is_in_place(&self) -> bool {
+        Self::IN_PLACE
+    }
+
+    /// The number of items, given insertions less removals as the shell has counted them.
+    fn items(&self, tally: u64) -> u64 {
+        tally
+    }
+
+    /// Its present state.
+    fn stats(&self, items: u64) -> Stats;
+
+    /// The rates that theory expects after `items` distinct items.
+    fn expected(&self, items: u64) -> Rates;
+
+    /// Writes its state and stores.
+    fn encode<'a>(&'a self, items: u64, encoder: &mut Encoder<'a>);
+
+    /// Reads what [`encode`](Self::encode) wrote, trusting nothing; also the number of items.
+    fn decode(settings: &Self::Settings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)>;
+
+    /// The bits that prefetching can reach: 0 for a mechanism that does not prefetch.
+    #[inline(always)]
+    fn reach(&self) -> u64 {
+        0
+    }
+
+    /// Prefetches what belongs to a key.
+    #[inline(always)]
+    fn prefetch(&self, _digest: Digest) {}
+
+    /// Prefetches what a query of the key looks at first.
+    #[inline(always)]
+    fn prefetch_to_test(&self, digest: Digest) {
+        self.prefetch(digest);
+    }
+}
+
+/// Whether an operation was done, and what it says of the key: `bool`, or `Result<bool>` for those that can refuse.
+pub trait Outcome: Sized {
+    /// What a batch gives: `u64`, or `Result<u64>`.
+    type Many;
+
+    /// What every outcome is to a trait object.
+    fn checked(self) -> Result<bool>;
+
+    /// Whether the operation was done.
+    fn is_done(&self) -> bool;
+
+    /// The sum of a batch, which stopped at this error if there is one.
+    fn many(sum: u64, stopped: Option<Error>) -> Self::Many;
+}
+
+impl Outcome for bool {
+    type Many = u64;
+
+    #[inline(always)]
+    fn checked(self) -> Result<bool> {
+        Ok(self)
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn many(sum: u64, _: Option<Error>) -> u64 {
+        sum
+    }
+}
+
+impl Outcome for Result<bool> {
+    type Many = Result<u64>;
+
+    #[inline(always)]
+    fn checked(self) -> Result<bool> {
+        self
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.is_ok()
+    }
+
+    #[inline(always)]
+    fn many(sum: u64, stopped: Option<Error>) -> Result<u64> {
+        stopped.map_or(Ok(sum), Err)
+    }
+}
+
+/// What a mechanism takes with a key.
+pub trait FromNote<'a>: Copy {
+    /// Reads the note of an item; refuses one of another sort.
+    fn from_note(note: Note<'a>) -> Result<Self>;
+}
+
+fn refuse<T>(expected: &str, note: Note<'_>) -> Result<T> {
+    Err(Error::Item { expected: expected.into(), found: format!("{note:?}") })
+}
+
+/// Nothing.
+impl<'a> FromNote<'a> for () {
+    #[inline(always)]
+    fn from_note(note: Note<'a>) -> Result<Self> {
+        match note {
+            Note::None => Ok(()),
+            note => refuse("a key without a note", note),
+        }
+    }
+}
+
+/// A number as value.
+impl<'a> FromNote<'a> for u64 {
+    fn from_note(note: Note<'a>) -> Result<Self> {
+        match note {
+            Note::Integer(value) => Ok(value),
+            note => refuse("a key with a whole number", note),
+        }
+    }
+}
+
+/// Bytes as value; a key without note has the empty value.
+impl<'a> FromNote<'a> for &'a [u8] {
+    fn from_note(note: Note<'a>) -> Result<Self> {
+        Item { key: b"", note }.bytes()
+    }
+}
+
+/// The number of the key's set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group(pub u64);
+
+impl<'a> FromNote<'a> for Group {
+    fn from_note(note: Note<'a>) -> Result<Self> {
+        Item { key: b"", note }.group().map(Group)
+    }
+}
+
+/// How often the key comes at once; a key without note comes once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Amount(pub u64);
+
+impl<'a> FromNote<'a> for Amount {
+    #[inline(always)]
+    fn from_note(note: Note<'a>) -> Result<Self> {
+        match note {
+            Note::None => Ok(Amount(1)),
+            Note::Integer(amount) => Ok(Amount(amount)),
+            note => refuse("a key with an amount, or none for 1", note),
+        }
+    }
+}
+
+/// Whatever the settings make of it.
+impl<'a> FromNote<'a> for Note<'a> {
+    fn from_note(note: Note<'a>) -> Result<Self> {
+        Ok(note)
+    }
+}
+
+/// Is the key in the set? Makes [`Contains`](crate::capability::Contains).
+pub trait Test: Mechanism {
+    /// Whether the key may be in the set.
+    fn test(&self, key: Hashed<'_>) -> bool;
+
+    /// The same before the key is hashed, for mechanisms with a faster way.
+    #[inline(always)]
+    fn test_key<K: Key + ?Sized>(&self, hashing: &Hashing, key: &K) -> bool {
+        hashed::<Self, K, bool>(hashing, key, |key| self.test(key))
+    }
+
+    /// The answers for many keys.
+    #[inline(always)]
+    fn test_batch<K: Key>(&self, hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
+        batch::answer(self, hashing, keys, answers, |key| self.test(key));
+    }
+}
+
+/// Put an item in. Makes [`Insert`](crate::capability::Insert).
+pub trait Put: Mechanism {
+    /// What comes with a key: `()`, a value, a [`Group`], an [`Amount`].
+    type Note<'a>: FromNote<'a>;
+
+    /// `bool`, or `Result<bool>` if an item can be refused; nothing has changed then.
+    type Outcome: Outcome;
+
+    /// Puts the item in and says whether it was certainly new.
+    fn put(&mut self, key: Hashed<'_>, note: Self::Note<'_>) -> Self::Outcome;
+
+    /// How many items it counts for.
+    #[inline(always)]
+    fn weight(_note: &Self::Note<'_>) -> u64 {
+        1
+    }
+
+    /// The same before the key is hashed, for mechanisms with a faster way.
+    #[inline(always)]
+    fn put_key<K: Key + ?Sized>(&mut self, hashing: &Hashing, key: &K, note: Self::Note<'_>) -> Self::Outcome {
+        hashed::<Self, K, Self::Outcome>(hashing, key, |key| self.put(key, note))
+    }
+
+    /// Puts many keys without notes in, adding those that went in to `items`, and says how many were certainly new. An
+    /// error stops at the key that caused it.
+    #[inline(always)]
+    fn put_batch<K: Key>(
+        &mut self,
+        hashing: &Hashing,
+        keys: &[K],
+        items: &mut u64,
+    ) -> <Self::Outcome as Outcome>::Many {
+        batch::put::<Self, K, Self::Outcome>(self, hashing, keys, |mechanism, _, key| {
+            let note = FromNote::from_note(Note::None)?;
+            let fresh = mechanism.put(key, note).checked()?;
+            *items += Self::weight(&note);
+            Ok(fresh)
+        })
+    }
+
+    /// The same for items with their notes.
+    fn put_items(&mut self, hashing: &Hashing, batch: &[Item<'_>], items: &mut u64) -> Result<u64> {
+        batch::put::<Self, Item<'_>, Result<bool>>(self, hashing, batch, |mechanism, item, key| {
+            let note = FromNote::from_note(item.note)?;
+            let fresh = mechanism.put(key, note).checked()?;
+            *items = items.saturating_add(Self::weight(&note));
+            Ok(fresh)
+        })
+    }
+}
+
+/// Take an item out. Makes [`Remove`](crate::capability::Remove).
+pub trait Take: Mechanism {
+    /// What comes with a key, as with [`Put`].
+    type Note<'a>: FromNote<'a>;
+
+    /// Takes one occurrence out, or says why not; nothing has changed then.
+    fn take(&mut self, key: Hashed<'_>, note: Self::Note<'_>) -> Result<()>;
+
+    /// How many items it counts for.
+    #[inline(always)]
+    fn taken(_note: &Self::Note<'_>) -> u64 {
+        1
+    }
+}
+
+/// How often did the key come? Makes [`Count`](crate::capability::Count).
+pub trait Tally: Mechanism {
+    /// The number of occurrences.
+    fn tally(&self, key: Hashed<'_>) -> Multiplicity;
+}
+
+/// Which value belongs to the key? Makes [`Get`](crate::capability::Get).
+pub trait Lookup: Mechanism {
+    /// The key's value.
+    fn lookup(&self, key: Hashed<'_>) -> Answer;
+}
+
+/// Which sets hold the key? Makes [`Classify`](crate::capability::Classify).
+pub trait Sort: Mechanism {
+    /// The numbers of the sets, ascending.
+    fn sort(&self, key: Hashed<'_>) -> Vec<u64>;
+}
+
+/// What is in it? Makes [`List`](crate::capability::List).
+pub trait Enumerate: Mechanism {
+    /// Everything that can be decoded; the hashing is that of the filter.
+    fn enumerate(&self, hashing: &Hashing) -> Listing;
+}
+
+/// Which keys came most often? Makes [`Top`](crate::capability::Top).
+pub trait Rank: Mechanism {
+    /// The keys that are kept by name, the most frequent first.
+    fn rank(&self) -> Vec<Frequent>;
+}
+
+/// How often did each of these keys come? Makes [`Decode`](crate::capability::Decode).
+pub trait Solve: Mechanism {
+    /// The counts of these keys, which must be all that were inserted.
+    fn solve(&self, hashing: &Hashing, keys: &[&[u8]]) -> Result<Decoding>;
+}
+
+/// Let time pass. Makes [`Advance`](crate::capability::Advance).
+pub trait Age: Mechanism {
+    /// Moves the clock forward.
+    fn age(&mut self, ticks: u64);
+}
+
+/// Make room. Makes [`Grow`](crate::capability::Grow).
+pub trait Expand: Mechanism {
+    /// The number of keys that fit before it grows by itself.
+    fn capacity(&self) -> u64;
+
+    /// Makes room for more keys now.
+    fn expand(&mut self) -> Result<()>;
+}
+
+/// The union with another mechanism of the same settings and hashing, which the shell has compared. Makes
+/// [`Merge`](crate::capability::Merge) and `|`.
+pub trait Unite: Mechanism {
+    /// Takes in everything that `other` holds; an error leaves it as it was.
+    fn unite(&mut self, other: &Self) -> Result<()>;
+
+    /// Whether filters of these settings can be combined: they must be alike but for what they were made for, unless
+    /// the mechanism knows better.
+    fn alike(settings: &Self::Settings, other: &Self::Settings) -> Result<()> {
+        settings.alike(other)
+    }
+}
+
+/// The intersection with another mechanism of the same settings and hashing. Makes
+/// [`Intersect`](crate::capability::Intersect) and `&`.
+pub trait Meet: Mechanism {
+    /// Keeps what `other` also holds.
+    fn meet(&mut self, other: &Self) -> Result<()>;
+}
+
+/// How many distinct keys? Makes [`Cardinality`](crate::capability::Cardinality).
+pub trait Gauge: Mechanism {
+    /// The number of distinct keys.
+    fn gauge(&self) -> Estimate;
+
+    /// How this set and another of the same settings and hashing overlap.
+    fn compare(&self, other: &Self) -> Result<Overlap>;
+}
+
+/// Coded for transmission. Makes [`Compress`](crate::capability::Compress).
+pub trait Code: Mechanism {
+    /// The bits that the coded stores need in theory.
+    fn entropy_bits(&self) -> f64;
+}
+
+/// Built once from a data set. Makes [`BuildFrom`](crate::capability::BuildFrom).
+pub trait Assemble: Mechanism {
+    /// The mechanism of this data set, with its resolved settings and the number of items. `hashing` is the one that
+    /// was asked for; [`Mechanism::hashing`] gives the filter's own.
+    fn assemble(asked: &Self::Settings, hashing: &Hashing, data: &Dataset<'_>) -> Result<(Self::Settings, Self, u64)>;
+}

@@ -1,0 +1,41 @@
+//! The shell: what every kind has, written once.
+//!
+//! A kind is a [`Mechanism`]: a store, what its settings mean, its theory and its part of a frame, with the operations that it
+//! can do at the level of digests. [`Filter`] gives it hashing, typed settings, an item count, constructors, frames,
+//! batch forms, operators and the verbs of [`capability`](crate::capability):
+//!
+//! | a mechanism that implements | makes its filter |
+//! |---|---|
+//! | [`Test`] | `contains`, `contains_batch`, [`Contains`](crate::capability::Contains) |
+//! | [`Put`] | `insert`, `insert_batch`, `extend`, `collect`, [`Insert`](crate::capability::Insert) |
+//! | [`Take`] | `remove`, [`Remove`](crate::capability::Remove) |
+//! | [`Tally`] | `count`, [`Count`](crate::capability::Count) |
+//! | [`Lookup`] | `get`, [`Get`](crate::capability::Get) |
+//! | [`Sort`] | `classify`, [`Classify`](crate::capability::Classify) |
+//! | [`Enumerate`] | `list`, [`List`](crate::capability::List) |
+//! | [`Rank`] | `top`, [`Top`](crate::capability::Top) |
+//! | [`Solve`] | `decode`, [`Decode`](crate::capability::Decode) |
+//! | [`Age`] | `advance`, [`Advance`](crate::capability::Advance) |
+//! | [`Expand`] | `capacity`, `grow`, [`Grow`](crate::capability::Grow) |
+//! | [`Unite`] | `merge`, `\|`, `\|=`, [`Merge`](crate::capability::Merge) |
+//! | [`Meet`] | `intersect`, `&`, `&=`, [`Intersect`](crate::capability::Intersect) |
+//! | [`Gauge`] | `cardinality`, `overlap`, [`Cardinality`](crate::capability::Cardinality) |
+//! | [`Code`] | `entropy_bits`, [`Compress`](crate::capability::Compress) |
+//! | [`Assemble`] | `build`, [`BuildFrom`](crate::capability::BuildFrom) |
+//!
+//! What is special about a kind stays in its file, as inherent methods of `Filter<ItsMechanism>`.
+
+pub(crate) mod batch;
+mod filter;
+mod mechanism;
+mod settings;
+mod verbs;
+
+pub use filter::Filter;
+pub use mechanism::{
+    Age, Amount, Assemble, Code, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Lookup, Mechanism, Meet, Outcome,
+    Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
+};
+pub use settings::{Accessor, ByRate, Choice, Fields, Settings, Value};
+#[allow(unused_imports, reason = "kinds are moving to the shell one by one")]
+pub(crate) use settings::{choices, fields};
