@@ -54,7 +54,7 @@ pub mod hash;
 mod key;
 pub mod kind;
 pub mod membership;
-pub mod peel;
+pub mod parts;
 pub mod registry;
 pub mod secrecy;
 pub mod sets;

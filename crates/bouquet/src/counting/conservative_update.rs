@@ -2,9 +2,6 @@
 
 use crate::capability::{Advance, Count, Frequent, Insert, Item, Multiplicity, NoteType, Top};
 use crate::codec::{Decoder, Encoder};
-use crate::counting::engine::{CounterArray, CounterStore, Placement};
-use crate::counting::flow_memory::{Flow, FlowMemory};
-use crate::counting::rows::{DELTA, EPS, Rows};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, MAX_HASHES};
 use crate::key::{Key, insert_items};
@@ -12,6 +9,9 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
+use crate::parts::counter_array::{CounterArray, CounterStore, Placement};
+use crate::parts::flow_memory::{Flow, FlowMemory};
+use crate::parts::rows::{DELTA, EPS, Rows};
 use crate::store::Counters;
 use crate::theory::{Size, sketch};
 

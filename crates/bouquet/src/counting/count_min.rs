@@ -2,9 +2,6 @@
 
 use crate::capability::{Count, Frequent, Insert, Item, Merge, Multiplicity, NoteType, Remove, Top};
 use crate::codec::{Decoder, Encoder};
-use crate::counting::engine::{CounterArray, Placement};
-use crate::counting::rows::{DELTA, EPS, ROWS, Rows};
-use crate::counting::top_keys::TopKeys;
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Key, insert_items};
@@ -12,6 +9,9 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
+use crate::parts::counter_array::{CounterArray, Placement};
+use crate::parts::rows::{DELTA, EPS, ROWS, Rows};
+use crate::parts::top_keys::TopKeys;
 use crate::store::Counters;
 use crate::theory::{Size, sketch};
 

@@ -11,10 +11,10 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
-use crate::peel::Hypergraph;
+use crate::parts::peel::Hypergraph;
+use crate::parts::slices::HashWords;
 use crate::store::Counters;
 use crate::theory::braids;
-use crate::values::slices::HashWords;
 
 mod solver;
 pub use solver::Bounds;

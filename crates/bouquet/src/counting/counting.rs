@@ -5,7 +5,6 @@ use crate::capability::{
 };
 use crate::codec::{Decoder, Encoder};
 use crate::coder::{self, counters_entropy};
-use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Placement, Places};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key, digest_batch, insert_each, insert_items};
@@ -14,6 +13,7 @@ use crate::kind::{
     kind,
 };
 use crate::membership::standard::{self, Bloom};
+use crate::parts::counter_array::{Arrangement, CounterArray, CounterStore, Placement, Places};
 use crate::store::{BitStore, Counters};
 
 /// The registry's row.

@@ -2,8 +2,6 @@
 
 use crate::capability::{Contains, Insert, Item, Merge, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};
-use crate::counting::bit_array::{BitArray, Design, flat_places, insert_each};
-use crate::counting::engine::Places;
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions};
 use crate::key::Key;
@@ -11,6 +9,8 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
+use crate::parts::bit_array::{BitArray, Design, flat_places, insert_each};
+use crate::parts::counter_array::Places;
 use crate::store::BitStore;
 use crate::theory::{self, Size, standard};
 

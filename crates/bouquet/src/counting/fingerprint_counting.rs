@@ -1,10 +1,10 @@
 #![doc = include_str!("fingerprint_counting.md")]
 
-use super::cell_filter::{CellCode, CellFilter};
 use crate::capability::{Count, Multiplicity, NoteType};
 use crate::error::Result;
 use crate::key::Key;
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
+use crate::parts::cell_filter::{CellCode, CellFilter};
 use crate::theory::refutation::{self, Refutation};
 
 /// The registry's row.

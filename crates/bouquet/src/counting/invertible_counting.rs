@@ -11,7 +11,7 @@ use crate::key::Key;
 use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, kind,
 };
-use crate::peel::peel_cells;
+use crate::parts::peel::peel_cells;
 use crate::theory::{partitioned, peeling};
 
 mod table;

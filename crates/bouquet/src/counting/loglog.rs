@@ -3,7 +3,6 @@
 use crate::capability::{Compress, Contains, Count, Insert, Item, Merge, Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::coder::counters_entropy;
-use crate::counting::engine::{Arrangement, CounterArray, Placement, Places};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, SplitMix, mix};
 use crate::key::Key;
@@ -11,6 +10,7 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
+use crate::parts::counter_array::{Arrangement, CounterArray, Placement, Places};
 use crate::store::Counters;
 use crate::theory::{self, loglog};
 

@@ -3,11 +3,11 @@
 use crate::capability::{Count, Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::counting::counting::COUNTERS;
-use crate::counting::engine::CounterStore;
-use crate::counting::over::{CountingOver, CountingStore};
 use crate::error::Result;
 use crate::key::Key;
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
+use crate::parts::counter_array::CounterStore;
+use crate::parts::counting_over::{CountingOver, CountingStore};
 use crate::store::BitStore;
 use crate::store::unary::UnaryCounters;
 

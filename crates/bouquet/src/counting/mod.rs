@@ -31,9 +31,6 @@
 //! the keys themselves, with values, and uses counters to find them with one memory access.
 
 pub mod adaptive;
-pub(crate) mod bit_array;
-mod cell_filter;
-pub(crate) mod coded_counters;
 pub mod conservative_update;
 pub mod count_min;
 pub mod counter_braids;
@@ -42,30 +39,25 @@ pub mod counting;
 pub mod cuckoo;
 pub mod d_left;
 pub mod deletable;
-pub(crate) mod engine;
 pub mod fingerprint_counting;
-pub(crate) mod flow_memory;
 pub mod invertible_counting;
 pub mod l_cbf;
 pub mod loglog;
 pub mod ml_ccbf;
 pub mod mpcbf;
-pub(crate) mod over;
 pub mod pruned_counting;
 pub mod quotient;
-pub(crate) mod rows;
 pub mod shifting;
 pub mod space_code;
 pub mod spectral;
 pub mod ternary;
-pub(crate) mod top_keys;
 pub mod variable_increment;
 pub mod variable_length;
 #[cfg(test)]
 pub(crate) mod zipf;
 
-pub use cell_filter::{CellCode, CellFilter};
-pub use over::CountingOver;
+pub use crate::parts::cell_filter::{CellCode, CellFilter};
+pub use crate::parts::counting_over::CountingOver;
 
 use crate::registry::Family;
 

@@ -2,13 +2,13 @@
 
 use crate::capability::{Answer, Contains, Get, Insert, Item, NoteType, Remove, Value};
 use crate::codec::{Decoder, Encoder, StateReader};
-use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Places};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
 use crate::kind::{
     Config, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common, kind,
 };
+use crate::parts::counter_array::{Arrangement, CounterArray, CounterStore, Places};
 use crate::store::{Counters, Words};
 use crate::theory::fingerprints;
 

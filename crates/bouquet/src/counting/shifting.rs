@@ -1,8 +1,8 @@
 #![doc = include_str!("shifting.md")]
 
-use crate::counting::bit_array::{BitArray, Design};
 use crate::error::Result;
 use crate::kind::{Config, Kind, Setting, kind};
+use crate::parts::bit_array::{BitArray, Design};
 use crate::store::{BitStore, Counters};
 
 mod association;

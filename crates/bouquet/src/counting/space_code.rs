@@ -4,8 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::capability::{Contains, Count, Insert, Item, Merge, Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
-use crate::counting::bit_array::{flat_places, insert_each};
-use crate::counting::engine::Places;
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, SplitMix, probes};
 use crate::key::{Key, digest_batch};
@@ -13,6 +11,8 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
+use crate::parts::bit_array::{flat_places, insert_each};
+use crate::parts::counter_array::Places;
 use crate::simd::flat;
 use crate::store::BitStore;
 use crate::theory::space_code::{self, MAX_GROUPS};

@@ -2,8 +2,6 @@
 
 use crate::capability::{Contains, Count, Insert, Item, Merge, Multiplicity, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};
-use crate::counting::coded_counters::CodedCounters;
-use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Placement, Places};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Key, answer_each, insert_items};
@@ -11,6 +9,8 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
+use crate::parts::coded_counters::CodedCounters;
+use crate::parts::counter_array::{Arrangement, CounterArray, CounterStore, Placement, Places};
 use crate::store::{BitStore, Counters};
 use crate::theory::sketch;
 

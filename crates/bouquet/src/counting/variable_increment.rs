@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::cell_filter::{CellCode, CellFilter};
 use crate::capability::NoteType;
 use crate::error::{Error, Result};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
+use crate::parts::cell_filter::{CellCode, CellFilter};
 use crate::theory::refutation::Refutation;
 
 /// The registry's row.

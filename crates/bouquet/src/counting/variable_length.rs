@@ -2,7 +2,6 @@
 
 use crate::capability::{Advance, Contains, Count, Insert, Item, Multiplicity, NoteType, Remove};
 use crate::codec::{Decoder, Encoder};
-use crate::counting::bit_array::{BitArray, Design, flat_places, insert_each};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, Positions, SplitMix, probes};
 use crate::key::Key;
@@ -10,6 +9,7 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
+use crate::parts::bit_array::{BitArray, Design, flat_places, insert_each};
 use crate::store::BitStore;
 use crate::theory::variable_length::{self, Shape};
 

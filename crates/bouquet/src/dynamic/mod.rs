@@ -8,8 +8,6 @@
 //! when keys are removed too, or when nodes exchange filters, for its components are all alike; [`split`], which reserves
 //! its components for the largest set from the start, only to compare.
 
-mod cells;
-mod chain;
 #[expect(clippy::module_inception, reason = "the kind that the family is named after")]
 pub mod dynamic;
 pub mod scalable;

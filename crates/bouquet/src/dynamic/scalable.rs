@@ -4,7 +4,6 @@ use std::sync::OnceLock;
 
 use crate::capability::{Compress, Contains, Grow, Insert, Item, Merge, NoteType};
 use crate::codec::{Decoder, Encoder};
-use crate::dynamic::chain::{Chain, Component, Link, Pick, Rows};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, MAX_HASHES, Scheme};
 use crate::key::{BATCH, Key, digest_batch};
@@ -12,6 +11,7 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
+use crate::parts::chain::{Chain, Component, Link, Pick, Rows};
 use crate::simd::prefetch;
 use crate::store::BitStore;
 use crate::theory::scalable::{Design, Level, compound_rate};

@@ -2,8 +2,6 @@
 
 use crate::capability::{Compress, Contains, Insert, Item, Merge, NoteType};
 use crate::codec::{Decoder, Encoder};
-use crate::dynamic::cells::{Arrangement, Cells, positions};
-use crate::dynamic::chain::{Chain, Pick};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, SplitMix};
 use crate::key::{BATCH, Key, digest_batch};
@@ -12,6 +10,8 @@ use crate::kind::{
     kind,
 };
 use crate::membership::CACHED_BITS;
+use crate::parts::chain::{Chain, Pick};
+use crate::parts::equal_components::{Arrangement, Cells, positions};
 use crate::store::{BitMatrix, Orientation};
 use crate::theory::dynamic::Shape;
 use crate::theory::{split, standard};

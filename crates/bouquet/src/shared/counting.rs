@@ -2,11 +2,11 @@
 
 use crate::capability::Multiplicity;
 use crate::counting::counting::{CountingBloom, Policy};
-use crate::counting::engine::{Arrangement, Placement, Places};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_each};
 use crate::kind::{Config, Structure};
+use crate::parts::counter_array::{Arrangement, Placement, Places};
 use crate::shared::tally::Tally;
 use crate::simd::{flat, prefetch};
 use crate::store::atomic::{AtomicWord, AtomicWords, Fields};

@@ -1,6 +1,5 @@
 #![doc = include_str!("iblt.md")]
 
-use super::cells::{Accumulator, CellTable, Found, MAX_BYTES, MAX_HASHES, MAX_SUM_BYTES, Record, Shape};
 use crate::capability::{
     Answer, Contains, Count, Get, Insert, Item, List, Listing, Merge, Multiplicity, Note, NoteType, Remove, Value,
 };
@@ -12,6 +11,7 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
+use crate::parts::summed_cells::{Accumulator, CellTable, Found, MAX_BYTES, MAX_HASHES, MAX_SUM_BYTES, Record, Shape};
 use crate::theory::{partitioned, peeling, special};
 
 /// The registry's row.

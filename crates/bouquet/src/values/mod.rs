@@ -1,15 +1,13 @@
 //! Values and keys: which value belongs to a key, and what is in the table.
 //!
 //! All members hash a key into k cells and combine contents by XOR or addition, so that a cell which holds one key reveals
-//! it: [peeling](crate::peel) builds the static ones and lists the others.
+//! it: [peeling](crate::parts::peel) builds the static ones and lists the others.
 //!
 //! Take [`bloomier`] for a fixed set of keys: exact values for members in the least space, also values that change.
 //! Take [`iblt`] when pairs come and go and are to be listed in the end, or when two hosts look for their difference.
 
 pub mod bloomier;
-mod cells;
 pub mod iblt;
-pub(crate) mod slices;
 
 use crate::registry::Family;
 

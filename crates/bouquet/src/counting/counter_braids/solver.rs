@@ -11,7 +11,7 @@
 //! sum less lower bounds of all others is at least what is left. Totals that are only known within bounds give the
 //! same with their ends.
 
-use crate::peel::Hypergraph;
+use crate::parts::peel::Hypergraph;
 
 /// A number within bounds, both included.
 ///

@@ -1,10 +1,10 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::counting::cell_filter::testing::{measured_rate, sigma};
 use crate::counting::counting::CountingBloom;
 use crate::hash::{Hashing, SplitMix};
 use crate::kind::Structure;
+use crate::parts::cell_filter::testing::{measured_rate, sigma};
 use crate::store::Counters;
 use crate::{AnyFilter, Error};
 

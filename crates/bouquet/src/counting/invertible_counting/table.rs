@@ -9,9 +9,9 @@
 
 use crate::error::{Error, Result, same};
 use crate::hash::{Hashing, UNIVERSAL_PRIME, fastrange};
-use crate::peel;
+use crate::parts::peel;
+use crate::parts::slices::HashWords;
 use crate::store::{Words, read_field, write_field};
-use crate::values::slices::HashWords;
 
 /// The most cells per element.
 pub(super) const MAX_HASHES: usize = 8;

@@ -1,11 +1,11 @@
 //! The parameters of a shifting filter, and the shape that follows from them.
 
 use super::{Form, MAX_SPAN};
-use crate::counting::bit_array::flat_places;
-use crate::counting::engine::Places;
 use crate::error::{Error, Result};
 use crate::hash::{Digest, fastrange};
 use crate::kind::{Config, Parameter, ParameterType, common};
+use crate::parts::bit_array::flat_places;
+use crate::parts::counter_array::Places;
 use crate::theory::{self, Size, shifting, standard};
 
 /// The stream of the digest that offsets are taken from.

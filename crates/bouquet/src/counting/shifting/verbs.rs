@@ -2,10 +2,10 @@
 
 use super::{Form, KIND, Shifting};
 use crate::capability::{Classify, Contains, Count, Insert, Item, Multiplicity, Remove};
-use crate::counting::bit_array::insert_each;
 use crate::error::{Error, Result};
 use crate::hash::Digest;
 use crate::key::Key;
+use crate::parts::bit_array::insert_each;
 
 impl Shifting {
     pub(super) fn wrong_form(&self, verb: &str, able: &str) -> Error {

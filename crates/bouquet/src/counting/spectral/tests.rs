@@ -1,9 +1,9 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::counting::coded_counters::code_bits;
 use crate::counting::zipf::Zipf;
 use crate::hash::SplitMix;
+use crate::parts::coded_counters::code_bits;
 use crate::theory::{spread, standard};
 
 fn config(settings: &[(&str, &str)]) -> Config {

@@ -1,8 +1,8 @@
 use super::*;
-use crate::counting::cell_filter::testing::{measured_rate, sigma};
 use crate::counting::counting::CountingBloom;
 use crate::hash::SplitMix;
 use crate::kind::Structure;
+use crate::parts::cell_filter::testing::{measured_rate, sigma};
 use crate::store::Counters;
 
 fn config(settings: &[(&str, &str)]) -> Config {

@@ -22,11 +22,11 @@ use super::settings::Design;
 use super::{Dynamic, KIND};
 use crate::codec::{MAX_CODED_BITS, MAX_SECTIONS, StateReader, StateWriter};
 use crate::coder::{decode_bits, encode_bits, xor_words};
-use crate::dynamic::cells::{COUNTER_BITS, Cells};
 use crate::error::{Error, Result, same};
 use crate::hash::Hashing;
 use crate::key::Key;
 use crate::kind::{Config, Setting, Structure};
+use crate::parts::equal_components::{COUNTER_BITS, Cells};
 use crate::store::{BitStore, Counters, Words};
 use crate::theory::dynamic::Shape;
 

@@ -1,10 +1,10 @@
 //! What a filter is made from: the parameters of the kind, and the shape that follows from them.
 
 use super::Insertion;
-use crate::dynamic::cells::{Arrangement, COUNTER_BITS};
 use crate::error::{Error, Result};
 use crate::hash::MAX_HASHES;
 use crate::kind::{Config, Parameter, ParameterType, Setting, common};
+use crate::parts::equal_components::{Arrangement, COUNTER_BITS};
 use crate::store::{BitMatrix, Orientation};
 use crate::theory::dynamic::sizing::{self, Distribution, Ranks, Sizing};
 use crate::theory::dynamic::{Shape, chain_limit};

@@ -4,10 +4,10 @@ use super::settings::{Design, PARAMETERS};
 use super::{Dynamic, Insertion};
 use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
-use crate::dynamic::cells::Cells;
 use crate::error::{Error, Result};
 use crate::hash::{Hashing, MAX_HASHES, Positions};
 use crate::kind::{Config, ErrorClass, Facts, Plan, Rates, Stats, Structure, Text};
+use crate::parts::equal_components::Cells;
 use crate::theory::dynamic::Shape;
 use crate::theory::standard;
 

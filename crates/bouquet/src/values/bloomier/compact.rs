@@ -8,7 +8,7 @@ use super::{Pair, Shape, TRIES, bits_for, decode_cells, decode_seed, no_seed_hel
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, fastrange};
-use crate::peel::Hypergraph;
+use crate::parts::peel::Hypergraph;
 use crate::simd::prefetch;
 use crate::store::Counters;
 use crate::theory::peeling::compact_cells;

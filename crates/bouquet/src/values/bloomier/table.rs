@@ -4,11 +4,11 @@ use super::{Pair, Shape, TRIES, decode_cells, no_seed_helps};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::Digest;
-use crate::peel::Hypergraph;
+use crate::parts::peel::Hypergraph;
+use crate::parts::slices::HashWords;
 use crate::simd::prefetch;
 use crate::store::Counters;
 use crate::theory::peeling::bloomier_cells;
-use crate::values::slices::HashWords;
 
 /// Cells per key.
 pub(super) const K: usize = 3;

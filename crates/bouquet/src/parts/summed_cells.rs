@@ -15,16 +15,16 @@
 
 use std::ops::ControlFlow;
 
-use super::slices::HashWords;
 use crate::capability::{Entry, Listing, Value};
 use crate::error::{Error, Result, same};
 use crate::hash::Hashing;
-use crate::peel::{self, peel_cells};
+use crate::parts::peel::{self, peel_cells};
+use crate::parts::slices::HashWords;
 use crate::store::{Words, field_max, read_field, write_field};
 
 /// How records are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Accumulator {
+pub(crate) enum Accumulator {
     /// By XOR: smallest. The same record twice leaves nothing but its count.
     Xor,
     /// By addition: keys and values of up to 8 bytes. The same record any number of times is revealed as one.
@@ -33,7 +33,7 @@ pub(super) enum Accumulator {
 
 impl Accumulator {
     /// The name that people read.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Accumulator::Xor => "xor",
             Accumulator::Sum => "sum",
@@ -42,10 +42,10 @@ impl Accumulator {
 }
 
 /// The widest key or value: its length is one byte.
-pub(super) const MAX_BYTES: u32 = 255;
+pub(crate) const MAX_BYTES: u32 = 255;
 
 /// The widest key or value that is an integer with its length.
-pub(super) const MAX_SUM_BYTES: u32 = 8;
+pub(crate) const MAX_SUM_BYTES: u32 = 8;
 
 /// Two lengths, key and value, in whole words.
 const MAX_RECORD: usize = 2 + 2 * MAX_BYTES as usize;
@@ -54,25 +54,25 @@ const MAX_WORDS: usize = MAX_RECORD.div_ceil(8);
 const COUNT_BITS: u32 = 64;
 
 /// The most cells per key.
-pub(super) const MAX_HASHES: usize = 8;
+pub(crate) const MAX_HASHES: usize = 8;
 
 /// The shape of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(crate) struct Shape {
     /// Cells in each of the slices.
-    pub(super) slice_len: u64,
+    pub(crate) slice_len: u64,
     /// Slices: cells per key.
-    pub(super) hashes: u32,
-    pub(super) accumulator: Accumulator,
-    pub(super) key_bytes: u32,
+    pub(crate) hashes: u32,
+    pub(crate) accumulator: Accumulator,
+    pub(crate) key_bytes: u32,
     /// Zero for a table without values.
-    pub(super) value_bytes: u32,
+    pub(crate) value_bytes: u32,
     /// Bits of the check sum.
-    pub(super) hash_bits: u32,
+    pub(crate) hash_bits: u32,
 }
 
 impl Shape {
-    pub(super) fn cells(&self) -> u64 {
+    pub(crate) fn cells(&self) -> u64 {
         self.slice_len * u64::from(self.hashes)
     }
 
@@ -104,12 +104,12 @@ impl Shape {
         }
     }
 
-    pub(super) fn cell_bits(&self) -> u32 {
+    pub(crate) fn cell_bits(&self) -> u32 {
         COUNT_BITS + self.hash_bits + self.sum_bits()
     }
 
     /// Bits of the table, or an error when they cannot be addressed.
-    pub(super) fn bits(&self) -> Result<u64> {
+    pub(crate) fn bits(&self) -> Result<u64> {
         let bits = u128::from(self.slice_len) * u128::from(self.hashes) * u128::from(self.cell_bits());
         match u64::try_from(bits) {
             Ok(bits) if bits <= 1 << 62 => Ok(bits),
@@ -120,7 +120,7 @@ impl Shape {
 
 /// A key with its value, as a record.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// Zeros from `record_bytes` on.
     bytes: [u8; MAX_WORDS * 8],
     shape: Shape,
@@ -128,7 +128,7 @@ pub(super) struct Record {
 
 impl Record {
     /// The record of a pair, or an error that names the widths.
-    pub(super) fn new(shape: &Shape, key: &[u8], value: &[u8]) -> Result<Self> {
+    pub(crate) fn new(shape: &Shape, key: &[u8], value: &[u8]) -> Result<Self> {
         for (what, bytes, width) in [("key", key, shape.key_bytes), ("value", value, shape.value_bytes)] {
             if bytes.len() > width as usize {
                 return Err(Error::Item {
@@ -165,11 +165,11 @@ impl Record {
         (fits && padding_is_zero(&record)).then_some(record)
     }
 
-    pub(super) fn key(&self) -> &[u8] {
+    pub(crate) fn key(&self) -> &[u8] {
         &self.bytes[self.shape.key_at()..][..usize::from(self.bytes[0])]
     }
 
-    pub(super) fn value(&self) -> &[u8] {
+    pub(crate) fn value(&self) -> &[u8] {
         let len = if self.shape.value_bytes > 0 { usize::from(self.bytes[1]) } else { 0 };
         &self.bytes[self.shape.value_at()..][..len]
     }
@@ -222,7 +222,7 @@ fn join(words: [u64; 2]) -> u128 {
 }
 
 /// A record with all that adding it needs, and how often it is held.
-pub(super) struct Sole {
+pub(crate) struct Sole {
     record: Record,
     count: i64,
     check: u64,
@@ -232,7 +232,7 @@ pub(super) struct Sole {
 
 /// What a cell says.
 #[expect(clippy::large_enum_variant, reason = "lives on the stack for one lookup, where an allocation would cost more")]
-pub(super) enum Content {
+pub(crate) enum Content {
     /// Nothing is in it.
     Zero,
     /// One record, so many times.
@@ -243,7 +243,7 @@ pub(super) enum Content {
 
 /// What the cells of a key say about it.
 #[expect(clippy::large_enum_variant, reason = "lives on the stack for one lookup, where an allocation would cost more")]
-pub(super) enum Found {
+pub(crate) enum Found {
     /// It is not held.
     Absent,
     /// It is held with this value, so many times.
@@ -254,19 +254,19 @@ pub(super) enum Found {
 
 /// The table. Arithmetic wraps, so that no content can make it panic.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct CellTable {
+pub(crate) struct CellTable {
     shape: Shape,
     hashing: Hashing,
     words: Words,
 }
 
 impl CellTable {
-    pub(super) fn zeroed(shape: Shape, hashing: Hashing) -> Result<Self> {
+    pub(crate) fn zeroed(shape: Shape, hashing: Hashing) -> Result<Self> {
         Ok(CellTable { words: Words::zeroed(shape.bits()?.div_ceil(64))?, shape, hashing })
     }
 
     /// The table in these words; `None` when their number is wrong or a bit behind the last cell is set.
-    pub(super) fn from_words(shape: Shape, hashing: Hashing, words: Words) -> Option<Self> {
+    pub(crate) fn from_words(shape: Shape, hashing: Hashing, words: Words) -> Option<Self> {
         let bits = shape.bits().ok()?;
         let slice = words.as_slice();
         let tail_is_zero = match (slice.last(), bits % 64) {
@@ -276,15 +276,15 @@ impl CellTable {
         (slice.len() as u64 == bits.div_ceil(64) && tail_is_zero).then_some(CellTable { shape, hashing, words })
     }
 
-    pub(super) fn shape(&self) -> &Shape {
+    pub(crate) fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    pub(super) fn hashing(&self) -> &Hashing {
+    pub(crate) fn hashing(&self) -> &Hashing {
         &self.hashing
     }
 
-    pub(super) fn words(&self) -> &[u64] {
+    pub(crate) fn words(&self) -> &[u64] {
         self.words.as_slice()
     }
 
@@ -320,7 +320,7 @@ impl CellTable {
     }
 
     /// Adds a record `count` times to its cells. With XOR, `count` must be 1 or -1.
-    pub(super) fn add(&mut self, record: &Record, count: i64) {
+    pub(crate) fn add(&mut self, record: &Record, count: i64) {
         let (check, cells) = (record.check(&self.hashing), self.cells(record.key()));
         self.add_checked(record, count, check, &cells);
     }
@@ -382,7 +382,7 @@ impl CellTable {
     }
 
     /// What a cell says.
-    pub(super) fn content(&self, cell: u64) -> Content {
+    pub(crate) fn content(&self, cell: u64) -> Content {
         if self.is_zero(cell) {
             return Content::Zero;
         }
@@ -424,7 +424,7 @@ impl CellTable {
     }
 
     /// What the cells of a key say about it. A key that is too long is not held.
-    pub(super) fn look_up(&self, key: &[u8]) -> Found {
+    pub(crate) fn look_up(&self, key: &[u8]) -> Found {
         if key.len() > self.shape.key_bytes as usize {
             return Found::Absent;
         }
@@ -443,7 +443,7 @@ impl CellTable {
     }
 
     /// Adds the cells of another table, or takes them away.
-    pub(super) fn combine(&mut self, other: &Self, sign: i64) -> Result<()> {
+    pub(crate) fn combine(&mut self, other: &Self, sign: i64) -> Result<()> {
         same("cells", self.shape.cells(), other.shape.cells())?;
         same("hashes", self.shape.hashes, other.shape.hashes)?;
         same("shape", self.shape, other.shape)?;
@@ -466,7 +466,7 @@ impl CellTable {
 
     /// Takes out everything that can be decoded. At most twice as many records as cells: a table that was not filled
     /// by its own operations need not end otherwise.
-    pub(super) fn drain(&mut self) -> Listing {
+    pub(crate) fn drain(&mut self) -> Listing {
         let cells = self.shape.cells();
         let mut entries = Vec::new();
         let with_values = self.shape.value_bytes > 0;
@@ -480,12 +480,12 @@ impl CellTable {
     }
 
     /// Net insertions: each is in one cell of the first slice.
-    pub(super) fn items(&self) -> i128 {
+    pub(crate) fn items(&self) -> i128 {
         (0..self.shape.slice_len).map(|cell| i128::from(self.count(cell))).sum()
     }
 
     /// The shares of cells that are not zero, and, for each slice, that are mixed.
-    pub(super) fn occupancy(&self) -> (f64, Vec<f64>) {
+    pub(crate) fn occupancy(&self) -> (f64, Vec<f64>) {
         let Shape { slice_len, hashes, .. } = self.shape;
         let mut used = 0u64;
         let mixed = (0..u64::from(hashes)).map(|slice| {

@@ -1,15 +1,15 @@
-//! A counting filter over any store of counters: what the kinds share that differ from [`counting`](super::counting) in
+//! A counting filter over any store of counters: what the kinds share that differ from [`counting`](crate::counting::counting) in
 //! how a counter is kept.
 
 use crate::capability::{Cardinality, Contains, Estimate, Insert, Item, Merge, Multiplicity, Overlap, Remove};
 use crate::codec::{Decoder, Encoder};
 use crate::counting::counting::Policy;
-use crate::counting::engine::{Arrangement, CounterArray, CounterStore, Places};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Key, answer_each, insert_items};
 use crate::kind::{Config, ErrorClass, Facts, Plan, Rates, Setting, Stats, Structure, common};
 use crate::membership::standard::{self, Bloom};
+use crate::parts::counter_array::{Arrangement, CounterArray, CounterStore, Places};
 use crate::store::BitStore;
 
 /// A store of counters as a kind has it: with the kind's facts, its settings and its part of a frame.

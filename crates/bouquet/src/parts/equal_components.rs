@@ -10,11 +10,11 @@
 //! A key is in those components whose bit is in the AND of its k slices. Counters lie in rows; in slices they have a
 //! shadow, a bit for each counter that is not zero, which answers in their place.
 
-use super::chain::{Components, Join, Shrink};
 use crate::codec::{Decoder, Encoder};
 use crate::coder::counters_entropy;
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Positions, probes};
+use crate::parts::chain::{Components, Join, Shrink};
 use crate::simd::prefetch;
 use crate::store::{BitMatrix, BitStore, Counters, Orientation};
 use crate::theory::dynamic::Shape;

@@ -6,13 +6,13 @@
 
 use std::collections::HashMap;
 
-use super::engine::{Arrangement, Placement, Places};
 use crate::capability::{Contains, Insert, Item, Merge, Remove};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, SplitMix, fastrange};
 use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_items};
 use crate::kind::{Config, Facts, Plan, Rates, Setting, Stats, Structure, common};
+use crate::parts::counter_array::{Arrangement, Placement, Places};
 use crate::simd::prefetch;
 use crate::store::Counters;
 use crate::theory::partitioned;
@@ -121,12 +121,12 @@ impl Marks {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellFilter<C> {
-    pub(super) code: C,
+    pub(crate) code: C,
     places: Places,
     hashing: Hashing,
-    pub(super) cells: Counters,
+    pub(crate) cells: Counters,
     /// Insertions less removals.
-    pub(super) items: u64,
+    pub(crate) items: u64,
     /// Insertions, removed ones included.
     inserted: u64,
     /// The distinct keys and the rate that it was made for.
@@ -393,13 +393,13 @@ impl<C: CellCode> CellFilter<C> {
     }
 
     #[inline]
-    pub(super) fn contains_digest(&self, digest: Digest) -> bool {
+    pub(crate) fn contains_digest(&self, digest: Digest) -> bool {
         self.all(digest, |_| true)
     }
 
     /// Whether each of a key's cells admits it; those that do are handed on until `visit` answers false.
     #[inline]
-    pub(super) fn all(&self, digest: Digest, mut visit: impl FnMut(u64) -> bool) -> bool {
+    pub(crate) fn all(&self, digest: Digest, mut visit: impl FnMut(u64) -> bool) -> bool {
         let mut marks = Marks::of(&self.code, digest);
         self.places.all(digest, |place| {
             let cell = self.cells.get(place);
@@ -407,7 +407,7 @@ impl<C: CellCode> CellFilter<C> {
         })
     }
 
-    pub(super) fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
+    pub(crate) fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
         key.digest(&self.hashing)
     }
 

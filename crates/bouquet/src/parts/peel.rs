@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use bouquet::peel::{Cells, peel_cells};
+/// use bouquet::parts::peel::{Cells, peel_cells};
 ///
 /// struct Boxes(Vec<Vec<char>>);
 /// impl Cells for Boxes {
@@ -67,7 +67,7 @@ pub trait Cells {
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use bouquet::peel::{Cells, peel_cells};
+/// use bouquet::parts::peel::{Cells, peel_cells};
 ///
 /// /// Numbers below 100; number x is in the cells x / 10 and 10 + x % 10. A cell has their count and sum.
 /// struct Digits([(u32, u32); 20]);
@@ -123,7 +123,7 @@ pub fn peel_cells<C: Cells>(
 /// Items that are known by their cells: edges of `k` vertices, in the language of graphs.
 ///
 /// ```
-/// use bouquet::peel::Hypergraph;
+/// use bouquet::parts::peel::Hypergraph;
 /// // Edge 0 has the cells 0, 1, 2, edge 1 the cells 1, 2, 3.
 /// let graph = Hypergraph::new(&[0, 1, 2, 1, 2, 3], 3, 4)?;
 /// assert_eq!((graph.edge_count(), graph.edge(1)), (2, &[1, 2, 3][..]));
@@ -145,7 +145,7 @@ pub struct Hypergraph<'a> {
 /// never disturbs an edge that was set before.
 ///
 /// ```
-/// use bouquet::peel::Hypergraph;
+/// use bouquet::parts::peel::Hypergraph;
 /// let peeling = Hypergraph::new(&[0, 1, 1, 2, 2, 0], 2, 3)?.peel()?;
 /// assert_eq!((peeling.order.len(), peeling.core.len()), (0, 3)); // a ring has no end to begin with
 /// assert!(!peeling.is_complete());
@@ -163,7 +163,7 @@ impl Peeling {
     /// Whether every edge has its own cell.
     ///
     /// ```
-    /// use bouquet::peel::Hypergraph;
+    /// use bouquet::parts::peel::Hypergraph;
     /// assert!(Hypergraph::new(&[0, 1, 1, 2], 2, 3)?.peel()?.is_complete());
     /// assert!(!Hypergraph::new(&[0, 1, 1, 0], 2, 3)?.peel()?.is_complete(), "two edges share both cells");
     /// # Ok::<(), bouquet::Error>(())
@@ -186,7 +186,7 @@ impl<'a> Hypergraph<'a> {
     /// Refuses a cell that is not there, a last edge that is cut, and more than `2^32 - 1` cells or entries in `cells`.
     ///
     /// ```
-    /// use bouquet::peel::Hypergraph;
+    /// use bouquet::parts::peel::Hypergraph;
     /// assert!(Hypergraph::new(&[0, 1, 2, 3], 2, 4).is_ok());
     /// assert!(Hypergraph::new(&[0, 1, 2], 2, 4).is_err(), "the last edge is cut");
     /// assert!(Hypergraph::new(&[0, 1, 2, 3], 1, 4).is_err(), "edges of one cell");
@@ -210,7 +210,7 @@ impl<'a> Hypergraph<'a> {
     /// The number of edges.
     ///
     /// ```
-    /// use bouquet::peel::Hypergraph;
+    /// use bouquet::parts::peel::Hypergraph;
     /// assert_eq!(Hypergraph::new(&[0, 1, 2, 3, 4, 5], 3, 6)?.edge_count(), 2);
     /// assert_eq!(Hypergraph::new(&[0, 1, 2, 3, 4, 5], 2, 6)?.edge_count(), 3);
     /// # Ok::<(), bouquet::Error>(())
@@ -223,7 +223,7 @@ impl<'a> Hypergraph<'a> {
     /// The cells of an edge; none if there is no such edge.
     ///
     /// ```
-    /// use bouquet::peel::Hypergraph;
+    /// use bouquet::parts::peel::Hypergraph;
     /// let graph = Hypergraph::new(&[0, 1, 2, 3], 2, 4)?;
     /// assert_eq!((graph.edge(0), graph.edge(1)), (&[0, 1][..], &[2, 3][..]));
     /// assert!(graph.edge(2).is_empty());
@@ -239,7 +239,7 @@ impl<'a> Hypergraph<'a> {
     /// graph. The only error is that there is no memory, of which it takes 8 bytes per cell and per edge.
     ///
     /// ```
-    /// use bouquet::peel::Hypergraph;
+    /// use bouquet::parts::peel::Hypergraph;
     /// let graph = Hypergraph::new(&[0, 1, 2, 1, 2, 3], 3, 4)?;
     /// let peeling = graph.peel()?;
     /// assert_eq!(peeling.order, [(0, 0), (1, 2)]); // cell 0 is only hit by edge 0; without it, cell 2 only by edge 1
@@ -280,7 +280,7 @@ impl<'a> Hypergraph<'a> {
     /// Refuses right-hand sides of another number than the edges, and ([`Error::Build`]) a core above 8,192 edges.
     ///
     /// ```
-    /// use bouquet::peel::Hypergraph;
+    /// use bouquet::parts::peel::Hypergraph;
     /// let ring = Hypergraph::new(&[0, 1, 1, 2, 2, 0], 2, 3)?;
     /// let values = ring.solve_xor(&[5, 3, 6])?.expect("5 ^ 3 = 6");
     /// assert_eq!([values[0] ^ values[1], values[1] ^ values[2], values[2] ^ values[0]], [5, 3, 6]);

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | how a new component is sized | the kind, by the [`Design`](Components::Design) that it [appends](Chain::append) |
 //! | which component an insertion goes to | [`Pick`] |
-//! | what a component is | the [`Components`]: [`Rows`] of any [`Component`], or [`Cells`](super::cells::Cells) of equal ones |
+//! | what a component is | the [`Components`]: [`Rows`] of any [`Component`], or [`Cells`](crate::parts::equal_components::Cells) of equal ones |
 //! | how the components lie in memory | the [`Components`], too; [`Chain::contains`] and [`Chain::addresses`] hide it |
 
 use crate::codec::MAX_SECTIONS;

@@ -12,8 +12,8 @@
 //! A code that gets longer or shorter shifts what is behind it in the superblock; one that no longer fits makes the superblock
 //! longer, and no other.
 
-use crate::counting::engine::CounterStore;
 use crate::error::{Error, Result};
+use crate::parts::counter_array::CounterStore;
 use crate::simd::prefetch;
 use crate::store::{read_field, write_field};
 

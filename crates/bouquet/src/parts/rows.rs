@@ -1,9 +1,9 @@
 //! Rows of counters: one place of a key in each, by a pairwise independent function of its own.
 
-use crate::counting::engine::Placement;
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, MAX_HASHES, UniversalHash, fastrange};
 use crate::kind::{Config, Parameter, ParameterType};
+use crate::parts::counter_array::Placement;
 use crate::theory::{Size, sketch};
 
 /// The layout of count-min sketches and multistage filters: d rows of w counters. Place i of a key is in row i, at

@@ -1,17 +1,17 @@
 //! Bits at the places of keys: what the kinds share that address one plain bit vector in ways of their own.
 //!
-//! [`deletable`](super::deletable) marks the regions in which keys meet, [`adaptive`](super::adaptive) follows a key's
-//! positions as far as they are ones, [`space_code`](super::space_code) draws one of many groups of positions,
-//! [`shifting`](super::shifting) moves the positions by what it has to say, and
-//! [`variable_length`](super::variable_length) looks at how many of them are ones.
+//! [`deletable`](crate::counting::deletable) marks the regions in which keys meet, [`adaptive`](crate::counting::adaptive) follows a key's
+//! positions as far as they are ones, [`space_code`](crate::counting::space_code) draws one of many groups of positions,
+//! [`shifting`](crate::counting::shifting) moves the positions by what it has to say, and
+//! [`variable_length`](crate::counting::variable_length) looks at how many of them are ones.
 
 use crate::capability::Item;
-use crate::counting::engine::{Arrangement, Places};
 use crate::error::{Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Config, Setting};
 use crate::membership::CACHED_BITS;
+use crate::parts::counter_array::{Arrangement, Places};
 use crate::simd::{flat, prefetch};
 use crate::store::BitStore;
 
