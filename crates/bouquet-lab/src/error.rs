@@ -30,6 +30,12 @@ pub enum Error {
     Unknown(String),
 }
 
+impl From<bouquet::theory::Error> for Error {
+    fn from(error: bouquet::theory::Error) -> Self {
+        Error::Filter(error.into())
+    }
+}
+
 impl Error {
     /// What went wrong with this file.
     pub(crate) fn of_file(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {

@@ -232,10 +232,43 @@ impl Error {
     }
 }
 
+/// A size that cannot be is an error of the same words here as in [`theory`](crate::theory).
+impl From<bouquet_theory::Error> for Error {
+    fn from(error: bouquet_theory::Error) -> Self {
+        match error {
+            bouquet_theory::Error::Parameter { name, expected, found } => Error::Parameter { name, expected, found },
+            bouquet_theory::Error::TooLarge { what, bytes } => Error::TooLarge { what, bytes },
+            other => Error::parameter("size", "one that can be computed", other),
+        }
+    }
+}
+
 /// Compares one field of two filters that are to be combined.
 pub(crate) fn same<T: PartialEq + std::fmt::Debug>(field: &str, left: T, right: T) -> Result<()> {
     if left == right {
         return Ok(());
     }
     Err(Error::Incompatible { field: field.into(), left: format!("{left:?}"), right: format!("{right:?}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_theory_keep_their_variant_and_their_words() {
+        let parameter = bouquet_theory::standard::for_rate(1_000, 1.5).unwrap_err();
+        let words = parameter.to_string();
+        assert_eq!(words, "parameter `fpr` must be above 0 and below 1, but is 1.5");
+        let parameter = Error::from(parameter);
+        assert!(matches!(&parameter, Error::Parameter { name, found, .. } if name == "fpr" && found == "1.5"));
+        assert_eq!(parameter.to_string(), words);
+
+        let large = bouquet_theory::check_bits(1e18).unwrap_err();
+        let words = large.to_string();
+        assert!(words.starts_with("the filter needs 125000000000000000 bytes"), "{words}");
+        let large = Error::from(large);
+        assert!(matches!(large, Error::TooLarge { bytes: 125_000_000_000_000_000, .. }));
+        assert_eq!(large.to_string(), words);
+    }
 }

@@ -62,7 +62,6 @@ pub mod shared;
 pub mod shell;
 mod simd;
 pub mod store;
-pub mod theory;
 pub mod values;
 
 pub use crate::membership::blocked::BlockedBloom;
@@ -71,6 +70,7 @@ pub use crate::membership::partitioned::Partitioned;
 pub use crate::membership::standard::Bloom;
 pub use crate::membership::ultra_fast::UltraFastBloom;
 pub use any_filter::{AnyFilter, MappedFilter, OpenOptions};
+pub use bouquet_theory as theory;
 pub use counting::counting::CountingBloom;
 pub use counting::cuckoo::{CuckooFilter, CuckooSettings};
 pub use decay::stable::Stable;

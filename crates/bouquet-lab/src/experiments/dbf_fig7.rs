@@ -46,7 +46,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let mut plot =
         Plot::new(Axis::linear("full components, s"), Axis::log("items in terms of a component").range(0.001, 50.0));
     let rates = [0.05, 0.01, 0.001, 0.0001];
-    let shapes = rates.into_iter().map(|rate| for_rate(10_000, rate)).collect::<bouquet::Result<Vec<_>>>()?;
+    let shapes = rates.into_iter().map(|rate| for_rate(10_000, rate)).collect::<bouquet::theory::Result<Vec<_>>>()?;
     for (rate, shape) in rates.into_iter().zip(&shapes) {
         plot = plot.line(format!("n f₂/c, f = {rate}"), (2..=MOST).map(|s| (s as f64, ratio(shape, s))));
     }

@@ -55,7 +55,7 @@ fn run(lab: &Lab) -> Result<Report> {
             .claim(Claim::roughly(format!("z/n of messages at m/n = {c}, k = {k}"), z, 0.005, size.value));
     }
     let best = |c: f64| for_message(16.0, c).map(|plan| (c, plan.rate));
-    let curve = even_log(16.0, 1024.0, 120).map(best).collect::<bouquet::Result<Vec<_>>>()?;
+    let curve = even_log(16.0, 1024.0, 120).map(best).collect::<bouquet::theory::Result<Vec<_>>>()?;
     let limit = limit_of_message(16.0);
     let plot = Plot::new(
         Axis::log("bits per element in memory, m/n").ticks([16.0, 28.0, 48.0, 100.0, 200.0, 500.0, 1000.0]),

@@ -434,10 +434,10 @@ fn shape(config: &Config) -> Result<Shape> {
     let missing = |name: &str, other: &str| Error::parameter(name, "given", format!("missing (or give `{other}`)"));
     let Some(first) = config.count("first-level").map(|first| first as u32) else {
         let items = config.count("items").ok_or_else(|| missing("items", "first-level"))?;
-        return match words {
-            Some(words) => hierarchy::for_words(word_bits, words, g, items, places),
-            None => hierarchy::for_rate(word_bits, g, items, config.real("fpr").unwrap_or(0.01), places),
-        };
+        return Ok(match words {
+            Some(words) => hierarchy::for_words(word_bits, words, g, items, places)?,
+            None => hierarchy::for_rate(word_bits, g, items, config.real("fpr").unwrap_or(0.01), places)?,
+        });
     };
     let words = words.ok_or_else(|| Error::parameter("bits", "given with `first-level`", "missing"))?;
     let places = places.ok_or_else(|| Error::parameter("hashes", "given with `first-level`", "missing"))?;

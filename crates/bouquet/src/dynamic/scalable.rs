@@ -77,7 +77,7 @@ impl Asked {
     }
 
     fn design(&self) -> Result<Design> {
-        Design::new(self.fpr, self.growth as u32, self.tightening, self.items)
+        Ok(Design::new(self.fpr, self.growth as u32, self.tightening, self.items)?)
     }
 
     /// The component at this place in the geometric series.

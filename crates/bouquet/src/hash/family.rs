@@ -2,8 +2,7 @@
 //!
 //! Numbers and names are written in frames and on command lines; they never change their meaning.
 
-/// The most positions that any family gives for one key.
-pub const MAX_HASHES: u32 = 64;
+use super::MAX_HASHES;
 
 /// How a key's k positions follow from its bytes or its digest.
 ///

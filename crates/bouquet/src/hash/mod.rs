@@ -60,11 +60,15 @@ pub mod replication;
 mod scheme;
 mod universal;
 
-pub use choices::Choices;
-pub use digest::{Digest, HashId, Hashing, Secret, SplitMix, fastrange, mix};
+pub use bouquet_theory::MAX_HASHES;
 #[cfg(target_arch = "x86_64")]
-pub(crate) use digest::{MIX, STREAM};
-pub use family::{Family, Halving, MAX_HASHES, Reduction};
+pub(crate) use bouquet_theory::random::MIX;
+pub use bouquet_theory::random::{SplitMix, fastrange, mix};
+pub use choices::Choices;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use digest::STREAM;
+pub use digest::{Digest, HashId, Hashing, Secret};
+pub use family::{Family, Halving, Reduction};
 pub use one_hash::OneHash;
 pub(crate) use one_hash::prime_from;
 pub(crate) use probes::{GOLDEN, Ring};

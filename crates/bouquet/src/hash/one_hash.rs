@@ -7,7 +7,7 @@
 //! Two keys with equal words cannot be told apart, and H mod m_i favours the low remainders by about m_i / 2⁶⁴; both
 //! are kept below 2⁻²⁰ by refusing primes over 2⁴⁴.
 
-use super::family::MAX_HASHES;
+use super::MAX_HASHES;
 use super::probes::Positions;
 use crate::error::{Error, Result};
 

@@ -23,7 +23,8 @@
 
 use std::ops::Deref;
 
-use super::family::{Family, MAX_HASHES, UPPER, remainder};
+use super::MAX_HASHES;
+use super::family::{Family, UPPER, remainder};
 use super::{Digest, fastrange};
 
 /// u of the ring modulo 2⁶⁴.

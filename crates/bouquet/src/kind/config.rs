@@ -576,8 +576,8 @@ pub mod common {
         let fpr = config.real("fpr").unwrap_or(0.01);
         match (config.count(cells), items, hashes) {
             (Some(bits), _, Some(hashes)) => Ok(Size { bits, hashes }),
-            (Some(bits), Some(items), None) => standard::for_bits(bits, items),
-            (None, Some(items), None) => standard::for_rate(items, fpr),
+            (Some(bits), Some(items), None) => Ok(standard::for_bits(bits, items)?),
+            (None, Some(items), None) => Ok(standard::for_rate(items, fpr)?),
             (None, Some(items), Some(hashes)) => {
                 let bits = theory::check_bits(standard::needed_bits(items, fpr, hashes))?;
                 Ok(Size { bits, hashes })

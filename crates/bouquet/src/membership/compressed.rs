@@ -80,7 +80,7 @@ fn best_size(config: &Config) -> Result<Size> {
     let (items, fpr) = (config.need("items")?, config.real("fpr").unwrap_or(0.01));
     let memory = |uncompressed: f64| config.real("memory-bits").unwrap_or(MEMORY_FACTOR * uncompressed);
     // The theory names its arguments, the user the kind's parameters.
-    let renamed = |error| match error {
+    let renamed = |error: theory::Error| match error.into() {
         Error::Parameter { name, expected, found } => {
             let name = match name.as_str() {
                 "rate" => "fpr",

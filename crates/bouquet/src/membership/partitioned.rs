@@ -135,7 +135,7 @@ fn size(config: &Config) -> Result<Size> {
     let (items, fpr) = (config.count("items"), config.real("fpr").unwrap_or(0.01));
     let bits = config.count("bits");
     match (bits, items, config.count("hashes").map(|hashes| hashes as u32)) {
-        (None, Some(items), None) => theory::partitioned::for_rate(items, fpr),
+        (None, Some(items), None) => Ok(theory::partitioned::for_rate(items, fpr)?),
         (None, Some(items), Some(hashes)) => {
             let bits = theory::partitioned::needed_slice(items, fpr, hashes) * f64::from(hashes);
             if bits > MAX_BITS as f64 {

@@ -82,7 +82,7 @@ fn cells_for(items: u64, hashes: u32) -> Result<u64> {
     const SIMULATED_BELOW: u64 = 2_000;
     const SIMULATED_HASHES: u32 = 4;
     if items >= SIMULATED_BELOW {
-        return peeling::listing_cells(items, hashes);
+        return Ok(peeling::listing_cells(items, hashes)?);
     }
     let simulated = peeling::difference_cells(items)?;
     if hashes == SIMULATED_HASHES {

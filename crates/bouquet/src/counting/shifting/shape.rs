@@ -99,12 +99,12 @@ impl Shape {
                 Ok(Size { bits, hashes })
             }
             (None, None, _) => Err(missing("bits")),
-            (None, Some(items), Form::Membership) => shifting::for_membership(items, fpr, span, hashes),
+            (None, Some(items), Form::Membership) => Ok(shifting::for_membership(items, fpr, span, hashes)?),
             (None, Some(items), form) => {
                 let offsets = if form == Form::Association { 3 } else { span };
                 let rate = shifting::rate_per_offset(fpr, offsets);
                 match hashes {
-                    None => standard::for_rate(items, rate),
+                    None => Ok(standard::for_rate(items, rate)?),
                     Some(hashes) => {
                         let bits = theory::check_bits(standard::needed_bits(items, rate, hashes))?;
                         Ok(Size { bits, hashes })

@@ -176,7 +176,7 @@ pub(super) fn unbounded(items: u64, fpr: f64, gamma: f64) -> Result<Option<Sizin
     if chain_limit(fpr, gamma) >= 2 {
         return Ok(None);
     }
-    sizing::for_bound(items, gamma, &Distribution::Uniform, MOST_COMPONENTS).map(Some)
+    Ok(Some(sizing::for_bound(items, gamma, &Distribution::Uniform, MOST_COMPONENTS)?))
 }
 
 fn shape(config: &Config, fpr: f64) -> Result<Shape> {
@@ -216,7 +216,7 @@ fn shape(config: &Config, fpr: f64) -> Result<Shape> {
 fn component(config: &Config, capacity: u64, fpr: f64, hashes: Option<u32>) -> Result<Shape> {
     let size = match (config.real("memory-bits"), hashes) {
         (Some(memory), None) => {
-            let plan = compressed::for_rate(fpr, memory).map_err(|error| match error {
+            let plan = compressed::for_rate(fpr, memory).map_err(|error| match error.into() {
                 Error::Parameter { name, expected, found } if name == "max_bits_per_key" => {
                     Error::Parameter { name: "memory-bits".into(), expected, found }
                 }

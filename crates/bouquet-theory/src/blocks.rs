@@ -1,0 +1,598 @@
+//! Filters of blocks: a key's probes fall into one block, or into g of them.
+//!
+//! A block is a small filter with a random number of keys, so its rate is a mixture, and the crowded blocks make it worse than
+//! a flat array's:
+//!
+//! ```text
+//! f = ( sum_x P(x arrivals in a block) * E_x )^g,      x ~ Binomial(g n, 1/l),  l = m/B blocks
+//! ```
+//!
+//! E_x is the rate inside a block of x arrivals: exact occupancy for probes anywhere in the block (the classic inner rate is up
+//! to 9 % too low for words of 64 bits), a closed form for blocks cut into slices. With g = 1 and [`Inner::Bits`] this is the
+//! cache-line blocked filter (F. Putze, P. Sanders, J. Singler, 2007) and Bloom-1, with g > 1 Bloom-g (Y. Qiao, T. Li,
+//! S. Chen, 2011), with [`Inner::Slices`] the ultra-fast filter (J. Lu et al., 2017) and the split-block filter of Apache
+//! Parquet. There is no closed form for the size, so sizing inverts the mixture numerically. The costly part, E_x, depends
+//! neither on the size nor on the number of keys: it is worked out once per number of probes, as far as the sums need it.
+
+use std::f64::consts::LN_2;
+
+use super::MAX_HASHES;
+use super::algebra::Estimate;
+use super::occupancy::{Occupancy, hit_weights};
+use super::special::{amount, binomial, ln_miss, poisson, positive, power, probability};
+use super::standard::{check_reached, corrected_rate_of_balls};
+use super::{Size, check_bits, check_positive, check_rate};
+use crate::{Error, Result};
+
+/// Blocks of at most this many bits are computed exactly; in larger ones the second-order correction errs by less than 10^-5.
+const EXACT_BLOCK: u64 = 1024;
+/// More arrivals than this are not walked through one by one.
+const WALKED_ARRIVALS: f64 = 100_000.0;
+/// Points at which a wide law of arrivals is sampled.
+const SAMPLES: f64 = 4096.0;
+/// Bits per key beyond which sizing gives up.
+const MAX_BITS_PER_KEY: f64 = 1e9;
+
+/// Where in its block a key's probes fall.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, limit_rate};
+///
+/// let rate = |inner| limit_rate(Layout { block_bits: 2, inner, blocks_per_key: 1 }, 10.0, 2);
+/// // With one bit per slice, a block is full as soon as a key arrives.
+/// assert!((rate(Inner::Slices) - (1.0 - f64::exp(-0.2))).abs() < 1e-12);
+/// assert!(rate(Inner::Bits) < rate(Inner::Slices)); // the key's two probes may meet
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Inner {
+    /// Anywhere, independently: two probes may meet.
+    Bits,
+    /// One in each of as many equal slices as there are probes per block.
+    Slices,
+}
+
+/// The layout of a filter of blocks.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, limit_rate};
+///
+/// let cache_line = Layout { block_bits: 512, inner: Inner::Bits, blocks_per_key: 1 };
+/// let parquet = Layout { block_bits: 256, inner: Inner::Slices, blocks_per_key: 1 };
+/// assert!((limit_rate(cache_line, 10.0, 7) - 0.0096860).abs() < 5e-8);
+/// assert!((limit_rate(parquet, 10.0, 8) - 0.012648).abs() < 5e-7);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// B, the bits of a block.
+    pub block_bits: u64,
+    /// Where in its block a probe falls.
+    pub inner: Inner,
+    /// g, the blocks that a key uses; 0 is read as 1. If g does not divide k, the first k mod g blocks get one probe more.
+    pub blocks_per_key: u32,
+}
+
+/// The law of the number of arrivals in a block.
+#[derive(Clone, Copy)]
+enum Arrivals {
+    Binomial { trials: f64, success: f64 },
+    Poisson { mean: f64 },
+}
+
+impl Arrivals {
+    fn probability(self, x: f64) -> f64 {
+        match self {
+            Arrivals::Binomial { trials, success } => binomial(x, trials, success),
+            Arrivals::Poisson { mean } => poisson(x, mean),
+        }
+    }
+
+    fn mean_and_deviation(self) -> (f64, f64) {
+        match self {
+            Arrivals::Binomial { trials, success } => (trials * success, (trials * success * (1.0 - success)).sqrt()),
+            Arrivals::Poisson { mean } => (mean, mean.sqrt()),
+        }
+    }
+}
+
+/// The rate of m bits (m/B whole blocks), n keys and k probes, with the binomial law of arrivals.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, rate};
+///
+/// let word = Layout { block_bits: 64, inner: Inner::Bits, blocks_per_key: 1 };
+/// let pair = Layout { blocks_per_key: 2, ..word };
+/// let (m, n) = (1_600_000, 100_000);
+/// assert!((rate(word, m, n, 6) - 0.004052).abs() < 5e-7);
+/// assert!(rate(pair, m, n, 8) < 0.3 * rate(word, m, n, 6));
+/// ```
+pub fn rate(layout: Layout, m: u64, n: u64, k: u32) -> f64 {
+    Mixture::new(layout, k).rate(m.checked_div(layout.block_bits).unwrap_or(0), n)
+}
+
+/// The limit of [`rate`] for large filters of c bits per key: arrivals are Poisson with mean g B / c.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, limit_rate, rate};
+///
+/// let line = Layout { block_bits: 512, inner: Inner::Bits, blocks_per_key: 1 };
+/// assert!((rate(line, 512 << 20, 512 << 16, 9) / limit_rate(line, 16.0, 9) - 1.0).abs() < 1e-4);
+/// ```
+pub fn limit_rate(layout: Layout, bits_per_key: f64, k: u32) -> f64 {
+    Mixture::new(layout, k).limit_rate(bits_per_key)
+}
+
+/// 1 - e^(-nB/(mP)): what a table of P patterns adds to the rate, by keys of one block that share a pattern.
+///
+/// ```
+/// // A word of 64 bits holds 6.4 keys on average at 10 bits per key: with 4096 patterns, 0.16 % of strangers match one.
+/// let added = bouquet_theory::blocks::pattern_collisions(64, 10.0, 4096);
+/// assert!((added - 6.4 / 4096.0).abs() < 2e-6);
+/// ```
+pub fn pattern_collisions(block_bits: u64, bits_per_key: f64, patterns: u64) -> f64 {
+    if block_bits == 0 || bits_per_key == f64::INFINITY {
+        return 0.0;
+    }
+    -(-(block_bits as f64 / positive(bits_per_key) / patterns as f64)).exp_m1()
+}
+
+/// The best number of probes for c bits per key, up to 64, and the rate it gives; of equal rates the fewer probes.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, best_hashes};
+///
+/// let word = Layout { block_bits: 64, inner: Inner::Bits, blocks_per_key: 1 };
+/// let (k, rate) = best_hashes(word, 10.0);
+/// assert_eq!(k, 5);
+/// assert!((rate - 0.01784).abs() < 5e-6);
+/// ```
+pub fn best_hashes(layout: Layout, bits_per_key: f64) -> (u32, f64) {
+    let flat_optimum = positive(bits_per_key) * LN_2;
+    best_over_hashes(layout, flat_optimum, |k, _| limit_rate(layout, bits_per_key, k))
+}
+
+/// The bits per key at which k probes reach a rate; infinite where that takes more than 10^9.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, bits_per_key};
+///
+/// let parquet = Layout { block_bits: 256, inner: Inner::Slices, blocks_per_key: 1 };
+/// assert!((bits_per_key(parquet, 8, 0.01) - 10.53).abs() < 5e-3); // Parquet's own table says 10.5
+/// ```
+pub fn bits_per_key(layout: Layout, k: u32, rate: f64) -> f64 {
+    Mixture::new(layout, k).bits_per_key(rate)
+}
+
+/// The number of probes that reaches a rate with the fewest bits per key, and those bits.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, best_for_rate};
+///
+/// let line = Layout { block_bits: 512, inner: Inner::Bits, blocks_per_key: 1 };
+/// let (k, c) = best_for_rate(line, 0.01);
+/// assert_eq!(k, 6);
+/// assert!((c - 9.92).abs() < 5e-3); // a flat array needs 9.59
+/// ```
+pub fn best_for_rate(layout: Layout, rate: f64) -> (u32, f64) {
+    best_over_hashes(layout, -probability(rate).log2(), |k, least| {
+        let mut mixture = Mixture::new(layout, k);
+        // One evaluation tells that k needs more bits than the best so far; how many more does not matter.
+        if least.is_finite() && mixture.limit_rate(least) > probability(rate) {
+            return f64::INFINITY;
+        }
+        mixture.bits_per_key(rate)
+    })
+}
+
+/// The smallest filter of whole blocks for n keys at a rate; `hashes` fixes the probes, `None` leaves them to the search.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, for_rate, rate};
+///
+/// let parquet = Layout { block_bits: 256, inner: Inner::Slices, blocks_per_key: 1 };
+/// let size = for_rate(parquet, 1000, 0.01, Some(8))?;
+/// assert!(rate(parquet, size.bits, 1000, 8) <= 0.01);
+/// assert!(rate(parquet, size.bits - 256, 1000, 8) > 0.01);
+/// # Ok::<(), bouquet_theory::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// `Error::Parameter` if there are no keys, no probes or empty blocks, or if the rate is not between 0 and 1 or not reached
+/// by any size.
+pub fn for_rate(layout: Layout, n: u64, rate: f64, hashes: Option<u32>) -> Result<Size> {
+    check_positive("items", n)?;
+    check_rate("fpr", rate)?;
+    check_positive("block_bits", layout.block_bits)?;
+    let (k, c) = match hashes {
+        Some(k) => {
+            check_positive("hashes", u64::from(k))?;
+            (k, bits_per_key(layout, k, rate))
+        }
+        None => best_for_rate(layout, rate),
+    };
+    let mut mixture = Mixture::new(layout, k);
+    if c > MAX_BITS_PER_KEY {
+        check_reached("fpr", rate, mixture.limit_rate(MAX_BITS_PER_KEY))?;
+    }
+    let bits = check_bits(c * n as f64)?;
+    // The Poisson limit is off by a few blocks for few keys: settle on the least number with the binomial law.
+    let most = u64::MAX / layout.block_bits;
+    let mut enough = |blocks: u64| mixture.rate(blocks.min(most), n) <= rate;
+    let mut high = bits.div_ceil(layout.block_bits).max(1);
+    let mut low = 0;
+    while !enough(high) {
+        low = high;
+        high = high.saturating_mul(2);
+        check_bits(high as f64 * layout.block_bits as f64)?;
+    }
+    // The answer is close below `high` unless the limit was too small: probe downwards with doubling steps.
+    let mut step = 1;
+    while low == 0 && high > step && enough(high - step) {
+        high -= step;
+        step *= 2;
+    }
+    low = low.max(high.saturating_sub(step));
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    let bits = high.checked_mul(layout.block_bits).ok_or_else(|| {
+        Error::parameter("block_bits", "such that the filter has fewer than 2^64 bits", layout.block_bits)
+    })?;
+    Ok(Size { bits, hashes: k })
+}
+
+/// What one key does to the zeros of its blocks: it takes a from the chance of a bit, and b from that of a pair of bits, by the
+/// sort of pair.
+struct Survival {
+    block_bits: f64,
+    /// Blocks per key.
+    arrivals: f64,
+    a: f64,
+    /// Each sort's share of the pairs, and its b.
+    pairs: [(f64, f64); 2],
+}
+
+impl Survival {
+    fn new(layout: Layout, k: u32) -> Self {
+        let bits = layout.block_bits.max(1) as f64;
+        let g = layout.blocks_per_key.max(1);
+        let shares = (0..g).map(|j| f64::from(k / g + u32::from(j < k % g)));
+        match layout.inner {
+            Inner::Bits => {
+                let lost = |bits_at_once: f64| shares.clone().map(|s| -ln_miss(bits / bits_at_once, s).exp_m1()).sum();
+                Survival {
+                    block_bits: bits,
+                    arrivals: f64::from(g),
+                    a: lost(1.0),
+                    pairs: [(1.0, lost(2.0)), (0.0, 0.0)],
+                }
+            }
+            Inner::Slices => {
+                // Slices of different shares differ a little; their mean length is what the moments need.
+                let (probes, arrivals) = (f64::from(k.max(1)), f64::from(g));
+                let slice = (bits * arrivals / probes).max(1.0);
+                let (one, same) = (1.0 / slice, (slice - 1.0) / (bits - 1.0).max(1.0));
+                let pairs = [(same, arrivals * 2.0 * one), (1.0 - same, arrivals * one * (2.0 - one))];
+                Survival { block_bits: bits, arrivals, a: arrivals * one, pairs }
+            }
+        }
+    }
+
+    /// What one more key takes from the logarithm of the expected zeros of l blocks.
+    fn decline(&self, blocks: f64) -> f64 {
+        -self.arrivals * (-(self.a / self.arrivals / blocks).min(1.0)).ln_1p()
+    }
+
+    /// Mean and standard deviation of the zeros of l blocks with n keys, of which each goes to its blocks independently: a bit
+    /// is still zero with probability (1 - a/l)^n, two bits of a block with (1 - b/l)^n, two of different blocks with
+    /// (1 - 2a/l)^n. (A key of g blocks is g keys of a/g each.) Differences of nearly equal probabilities are taken by their
+    /// logarithms, so that nothing cancels in filters of any size.
+    fn zeros(&self, blocks: f64, n: f64) -> (f64, f64) {
+        if n <= 0.0 {
+            return (blocks * self.block_bits, 0.0);
+        }
+        let arrivals = n * self.arrivals;
+        let hit = |a: f64| (a / self.arrivals / blocks).min(1.0);
+        let q = hit(self.a);
+        let ln_one = -n * self.decline(blocks);
+        let one = ln_one.exp();
+        let square = (2.0 * ln_one).exp();
+        let bits = self.block_bits;
+        // What pairs of a sort add to the variance per pair: P(both) - P(one)^2.
+        let excess =
+            |ln_both: f64| if square > 0.0 { square * (ln_both - 2.0 * ln_one).exp_m1() } else { ln_both.exp() };
+        let same: f64 = self
+            .pairs
+            .iter()
+            .filter(|(share, _)| *share > 0.0)
+            .map(|&(share, b)| share * excess(arrivals * (-hit(b)).ln_1p()))
+            .sum();
+        // (1 - 2q) / (1 - q)^2 = 1 - (q / (1-q))^2
+        let different = square * (arrivals * (-(q / (1.0 - q)).powi(2).min(1.0)).ln_1p()).exp_m1();
+        let mut variance = blocks * bits * (one * -ln_one.exp_m1() + (bits - 1.0) * same);
+        if blocks > 1.0 {
+            variance += blocks * (blocks - 1.0) * bits * bits * different;
+        }
+        (blocks * bits * one, variance.max(0.0).sqrt())
+    }
+}
+
+/// The expected share of ones of m bits with n keys and k probes, and its standard deviation.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, fill};
+///
+/// let line = Layout { block_bits: 512, inner: Inner::Bits, blocks_per_key: 1 };
+/// let (mean, deviation) = fill(line, 512 << 10, 50_000, 7);
+/// assert!((mean - 0.48505).abs() < 1e-5 && (deviation - 0.000388).abs() < 1e-6);
+/// ```
+pub fn fill(layout: Layout, m: u64, n: u64, k: u32) -> (f64, f64) {
+    let blocks = m.checked_div(layout.block_bits).unwrap_or(0) as f64;
+    if blocks == 0.0 || k == 0 {
+        return (0.0, 0.0);
+    }
+    let (mean, deviation) = Survival::new(layout, k).zeros(blocks, n as f64);
+    let bits = blocks * layout.block_bits as f64;
+    (probability(1.0 - mean / bits), deviation / bits)
+}
+
+/// The number of keys from the zeros of all blocks: ln(Z/m) / ln(1 - a/l), a being the chance of a bit of a key's block to be
+/// set by it. `None` if there are no zeros, or no bits or probes.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, cardinality, fill};
+///
+/// let parquet = Layout { block_bits: 256, inner: Inner::Slices, blocks_per_key: 1 };
+/// let (mean, _) = fill(parquet, 256 * 4000, 100_000, 8);
+/// let zeros = ((1.0 - mean) * 256.0 * 4000.0) as u64;
+/// assert!((cardinality(parquet, 256 * 4000, 8, zeros).unwrap().value - 100_000.0).abs() < 1.0);
+/// ```
+pub fn cardinality(layout: Layout, m: u64, k: u32, zeros: u64) -> Option<Estimate> {
+    let blocks = m.checked_div(layout.block_bits).unwrap_or(0) as f64;
+    if blocks == 0.0 || k == 0 || zeros == 0 {
+        return None;
+    }
+    let share = (zeros as f64 / (blocks * layout.block_bits as f64)).min(1.0);
+    let value = amount(-share.ln() / Survival::new(layout, k).decline(blocks));
+    Some(Estimate { value, error: cardinality_error(layout, m, k, value) })
+}
+
+/// The standard error of [`cardinality`] for n keys; infinite beyond saturation.
+///
+/// ```
+/// use bouquet_theory::blocks::{Inner, Layout, cardinality_error};
+/// use bouquet_theory::algebra;
+///
+/// let line = Layout { block_bits: 512, inner: Inner::Bits, blocks_per_key: 1 };
+/// // A little worse than a flat array, because blocks differ in load.
+/// let (blocks, flat) = (cardinality_error(line, 1 << 20, 7, 1e5), algebra::cardinality_error(1 << 20, 7, 1e5));
+/// assert!(blocks > flat && blocks < 2.0 * flat);
+/// ```
+pub fn cardinality_error(layout: Layout, m: u64, k: u32, n: f64) -> f64 {
+    let blocks = m.checked_div(layout.block_bits).unwrap_or(0) as f64;
+    if blocks == 0.0 || k == 0 {
+        return f64::INFINITY;
+    }
+    let survival = Survival::new(layout, k);
+    let (mean, deviation) = survival.zeros(blocks, amount(n));
+    let slope = mean * survival.decline(blocks);
+    if slope > 0.0 { deviation / slope } else { f64::INFINITY }
+}
+
+/// The k of least cost in 1..=64; of equal costs the least k. Costs fall, then rise but for small bumps (uneven shares of g
+/// blocks): the search walks both ways from the optimum of a flat array, and four rises in a row end a way. Slices of whole
+/// bits have false optima where k divides the block, far above the true one, so there the search starts at 1.
+///
+/// `cost(k, least)` may be infinite if it is above the least cost so far.
+fn best_over_hashes(layout: Layout, flat_optimum: f64, cost: impl Fn(u32, f64) -> f64) -> (u32, f64) {
+    let start = match layout.inner {
+        Inner::Bits => (flat_optimum as u32).clamp(1, MAX_HASHES),
+        Inner::Slices => 1,
+    };
+    let (mut best, mut least) = (start, cost(start, f64::INFINITY));
+    for k in (1..start).rev() {
+        let found = cost(k, least);
+        if found <= least {
+            (best, least) = (k, found);
+        } else if k + 3 < best && least.is_finite() {
+            break;
+        }
+    }
+    for k in start + 1..=MAX_HASHES {
+        if k > best + 4 && least.is_finite() {
+            break;
+        }
+        let found = cost(k, least);
+        if found < least {
+            (best, least) = (k, found);
+        }
+    }
+    (best, least)
+}
+
+/// The mixture over the arrivals for one layout and number of probes, at any size and number of keys.
+struct Mixture {
+    layout: Layout,
+    /// g, at least 1.
+    words: u32,
+    /// The probes in a block; `extra` of the g blocks get one more.
+    base: u32,
+    extra: u32,
+    /// `None` for blocks whose inner rates are not walked through.
+    walk: Option<Walk>,
+}
+
+impl Mixture {
+    fn new(layout: Layout, k: u32) -> Self {
+        let words = layout.blocks_per_key.max(1);
+        let (base, extra) = (k / words, k % words);
+        let exact = layout.inner == Inner::Bits && (1..=EXACT_BLOCK).contains(&layout.block_bits);
+        let extra_share = f64::from(extra) / f64::from(words);
+        let walk = exact.then(|| Walk::new(layout.block_bits, base, extra_share));
+        Mixture { layout, words, base, extra, walk }
+    }
+
+    /// See [`rate`].
+    fn rate(&mut self, blocks: u64, n: u64) -> f64 {
+        if self.is_void() || blocks == 0 {
+            return 1.0;
+        }
+        let trials = n as f64 * f64::from(self.words);
+        self.over(Arrivals::Binomial { trials, success: 1.0 / blocks as f64 })
+    }
+
+    /// See [`limit_rate`].
+    fn limit_rate(&mut self, bits_per_key: f64) -> f64 {
+        let c = positive(bits_per_key);
+        if self.is_void() || c == 0.0 {
+            return 1.0;
+        }
+        let mean = amount(self.layout.block_bits as f64 * f64::from(self.words) / c);
+        self.over(Arrivals::Poisson { mean })
+    }
+
+    /// See [`bits_per_key`].
+    fn bits_per_key(&mut self, rate: f64) -> f64 {
+        let rate = probability(rate);
+        if rate == 1.0 {
+            return 0.0;
+        }
+        if self.is_void() {
+            return f64::INFINITY;
+        }
+        // The bracket is the power of two that suffices and its half. The search starts at the size of a flat array, because
+        // much smaller filters have long walks.
+        let k = f64::from(self.base) * f64::from(self.words) + f64::from(self.extra);
+        let flat = -k / (-power(rate, 1.0 / k)).ln_1p();
+        let mut high = flat.clamp(1.0, MAX_BITS_PER_KEY).log2().ceil().exp2();
+        while self.limit_rate(high) > rate {
+            if high > MAX_BITS_PER_KEY {
+                return f64::INFINITY;
+            }
+            high *= 2.0;
+        }
+        while high > 1.0 && self.limit_rate(high / 2.0) <= rate {
+            high /= 2.0;
+        }
+        let mut low = if high > 1.0 { high / 2.0 } else { 0.0 };
+        while high - low > 1e-9 * high {
+            let middle = (low + high) / 2.0;
+            if self.limit_rate(middle) <= rate {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        high
+    }
+
+    /// True without probes or bits: such a filter lets everything pass.
+    fn is_void(&self) -> bool {
+        (self.base == 0 && self.extra == 0) || self.layout.block_bits == 0
+    }
+
+    fn over(&mut self, arrivals: Arrivals) -> f64 {
+        let (mean, deviation) = arrivals.mean_and_deviation();
+        if mean == 0.0 {
+            return 0.0;
+        }
+        let mut first = (mean - 12.0 * deviation - 12.0).floor().max(0.0);
+        let last = (mean + 12.0 * deviation + 40.0).ceil();
+        let mut walk = self.walk.as_mut().filter(|_| last <= WALKED_ARRIVALS);
+        let mut stride = 1.0;
+        if walk.is_some() {
+            first = 0.0;
+        } else {
+            stride = ((last - first) / SAMPLES).ceil().max(1.0);
+        }
+        let extra_share = f64::from(self.extra) / f64::from(self.words);
+        let (layout, base) = (self.layout, self.base);
+        let mut inside = |x: f64| match &mut walk {
+            Some(walk) => walk.rates(x as usize),
+            None => inner_rates(layout, x, base, extra_share),
+        };
+
+        let (mut weight, mut plain, mut longer) = (0.0, 0.0, 0.0_f64);
+        for step in 0..=((last - first) / stride) as u64 {
+            let x = first + step as f64 * stride;
+            let share = arrivals.probability(x);
+            // Past the mean the shares fall, and rates are at most 1: no later term changes a digit of the sums.
+            let least_sum = if self.extra > 0 { longer.min(plain) } else { plain };
+            if x > mean && share < 1e-17 * least_sum {
+                break;
+            }
+            let (p, l) = inside(x);
+            weight += share;
+            plain += share * p;
+            longer += share * l;
+        }
+        if weight <= 0.0 {
+            // The law is narrower than the sampling or than the spacing of floating-point numbers: all mass is at the mean.
+            (plain, longer) = inner_rates(layout, mean, base, extra_share);
+            weight = 1.0;
+        }
+        let per_plain = probability(plain / weight);
+        let per_longer = probability(longer / weight);
+        power(per_plain, f64::from(self.words - self.extra)) * power(per_longer, f64::from(self.extra))
+    }
+}
+
+/// The exact rates inside a block after 0, 1, 2, ... arrivals, as far as they were asked for.
+struct Walk {
+    /// The law of the ones after `known.len()` arrivals.
+    block: Occupancy,
+    base: u32,
+    extra_share: f64,
+    plain_hits: Vec<f64>,
+    /// Empty if no block gets a probe more.
+    longer_hits: Vec<f64>,
+    known: Vec<(f64, f64)>,
+}
+
+impl Walk {
+    fn new(block_bits: u64, base: u32, extra_share: f64) -> Self {
+        let longer_hits = if extra_share > 0.0 { hit_weights(block_bits, base.saturating_add(1)) } else { Vec::new() };
+        let plain_hits = hit_weights(block_bits, base);
+        Walk { block: Occupancy::new(block_bits, 1e-40), base, extra_share, plain_hits, longer_hits, known: Vec::new() }
+    }
+
+    /// The exact form of [`inner_rates`]; the second rate is 0 if no block gets a probe more.
+    fn rates(&mut self, x: usize) -> (f64, f64) {
+        while self.known.len() <= x {
+            self.known.push((self.block.mean_of(&self.plain_hits), self.block.mean_of(&self.longer_hits)));
+            self.block.throw_many(u128::from(self.base));
+            if self.extra_share > 0.0 {
+                self.block.throw(self.extra_share);
+            }
+        }
+        self.known[x]
+    }
+}
+
+/// The rates inside a block after x arrivals, for `base` and for `base + 1` probes. An arrival brings `base` probes, and
+/// one more with probability `extra_share`.
+fn inner_rates(layout: Layout, x: f64, base: u32, extra_share: f64) -> (f64, f64) {
+    let (bits, base) = (layout.block_bits as f64, f64::from(base));
+    match layout.inner {
+        Inner::Bits => {
+            let balls = x * (base + extra_share);
+            (corrected_rate_of_balls(bits, balls, base), corrected_rate_of_balls(bits, balls, base + 1.0))
+        }
+        Inner::Slices => {
+            let slices = if extra_share > 0.0 { base + 1.0 } else { base };
+            let slice = (bits / slices).floor().max(1.0);
+            let plain = power(-ln_miss(slice, x).exp_m1(), base);
+            // Only some arrivals use the last slice.
+            let last = if extra_share > 0.0 { -ln_miss(slice / extra_share, x).exp_m1() } else { 1.0 };
+            (plain, plain * last)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
