@@ -552,7 +552,7 @@ pub trait Decode {
 /// ```
 /// use bouquet::{Stable, capability::Advance};
 /// let mut filter = Stable::with_size(1_000, 0.01)?;
-/// filter.observe("rose");
+/// filter.insert("rose");
 /// let mut twice = filter.clone();
 /// Advance::advance(&mut filter, 5);
 /// [2, 3].map(|ticks| Advance::advance(&mut twice, ticks));

@@ -34,7 +34,7 @@ fn rates(lab: &Lab, max: u32) -> Result<Vec<(f64, Mean)>> {
         let mut arrived = 0;
         Ok(STOPS.map(|stop| {
             for key in keys(random, stop - arrived) {
-                filter.observe(&key);
+                filter.insert(&key);
             }
             arrived = stop;
             (keys(random, 2_000).iter().filter(|key| filter.contains(*key)).count() as u64, 2_000)

@@ -1,54 +1,102 @@
 #![doc = include_str!("stable.md")]
 
-use crate::capability::{Advance, Contains, Insert, Item, NoteType};
+use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, SplitMix, probes};
-use crate::key::{BATCH, Key, digest_batch};
-use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
-    kind,
-};
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, common, kind};
+use crate::shell::{Age, ByRate, Fields, Filter, Hashed, Mechanism, Put, Settings, Test, fields};
 use crate::simd::prefetch;
 use crate::store::Counters;
 use crate::theory::MAX_BITS;
 use crate::theory::stable::{self, Shape};
 
-/// A stable Bloom filter.
-///
-/// ```
-/// use bouquet::decay::stable::Stable;
-/// let mut filter = Stable::with_size(100_000, 0.01)?;
-/// assert!(!filter.observe("rose"));
-/// assert!(filter.observe("rose"), "a duplicate");
-/// for key in 0..1_000_000u32 {
-///     filter.observe(&key);
-/// }
-/// assert!(!filter.contains("rose"), "forgotten");
-/// # Ok::<(), bouquet::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stable {
-    shape: Shape,
-    hashing: Hashing,
-    cells: Counters,
-    /// Where the next run of decrements begins.
-    random: SplitMix,
-    /// Arrivals, duplicates included.
-    items: u64,
-    asked: Asked,
-}
-
 /// The registry's row.
 pub const KIND: Kind = kind!(Stable);
 
-/// What the filter was asked for, besides its shape.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Asked {
-    items: Option<u64>,
-    gap: Option<u64>,
-    fpr: Option<f64>,
+/// A stable Bloom filter.
+///
+/// By rate it is the smallest that misses one in a hundred keys that came `items` arrivals ago, about 115 bits per item
+/// at 1 %.
+///
+/// ```
+/// use bouquet::Stable;
+/// let mut filter = Stable::with_rate(1_000, 0.01)?;
+/// assert!(filter.shape().miss_rate(1_000) <= 0.01 && filter.shape().limit_rate() <= 0.01);
+/// assert_eq!([1, 2, 1, 3].map(|key: u8| filter.insert(&key)), [true, true, false, true]);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub type Stable = Filter<Fading>;
+
+const ITEMS: Parameter =
+    Parameter { help: "arrivals that the filter is to remember: sizes it, unless its size is given", ..common::ITEMS };
+const FPR: Parameter =
+    Parameter { help: "limit of the false-positive rate, however long the stream is", ..common::FPR };
+const FNR: Parameter =
+    Parameter::real("fnr", "when sized by items: share of keys that may be missed after that many arrivals", 0.0, 1.0)
+        .or_real(0.01);
+const BITS: Parameter = Parameter { help: "size in bits, instead of items", ..common::BITS };
+const CELLS: Parameter = Parameter::count("cells", "size in cells, instead of bits", 1, MAX_BITS);
+const GAP: Parameter = Parameter::count(
+    "gap",
+    "arrivals between a key and its duplicate, for which max, hashes and decrements are chosen; items if not given",
+    1,
+    1 << 56,
+);
+const MAX: Parameter =
+    Parameter::count("max", "what a cell is set to; the best of 1, 3 and 7 for the gap, or 3", 1, 255);
+const DECREMENTS: Parameter = Parameter::count(
+    "decrements",
+    "cells that each arrival decrements; as many as the rate needs if not given",
+    1,
+    MAX_BITS,
+);
+
+/// The settings of a stable filter.
+///
+/// ```
+/// use bouquet::{Stable, StableSettings};
+/// let settings = StableSettings { cells: Some(20_000), max: Some(3), hashes: Some(3), ..Default::default() };
+/// assert_eq!(Stable::with(settings)?.settings().decrements, Some(36));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StableSettings {
+    /// Arrivals that it is to remember.
+    pub items: Option<u64>,
+    /// The limit of the false-positive rate.
+    pub fpr: Option<f64>,
+    /// The share of keys that may be missed after `items` arrivals.
+    pub fnr: Option<f64>,
+    /// The size in bits.
+    pub bits: Option<u64>,
+    /// m, the size in cells.
+    pub cells: Option<u64>,
+    /// Arrivals between a key and its duplicate.
+    pub gap: Option<u64>,
+    /// Max, what a cell is set to.
+    pub max: Option<u32>,
+    /// K, cells per key.
+    pub hashes: Option<u32>,
+    /// P, cells that each arrival decrements.
+    pub decrements: Option<u64>,
 }
+
+impl Settings for StableSettings {
+    const FIELDS: Fields<Self> = fields![
+        items: ITEMS,
+        fpr: FPR,
+        fnr: FNR,
+        bits: BITS,
+        cells: CELLS,
+        gap: GAP,
+        max: MAX,
+        hashes: common::HASHES,
+        decrements: DECREMENTS,
+    ];
+}
+
+impl ByRate for StableSettings {}
 
 /// Bits of a cell that holds numbers up to `max`.
 fn width(max: u32) -> u32 {
@@ -71,24 +119,10 @@ impl Memory {
     }
 }
 
-/// The settings that decide a shape.
-struct Wanted {
-    fpr: f64,
-    gap: Option<u64>,
-    max: Option<u32>,
-    hashes: Option<u32>,
-    decrements: Option<u64>,
-}
-
-impl Wanted {
-    fn new(config: &Config) -> Self {
-        Wanted {
-            fpr: config.real("fpr").unwrap_or(0.01),
-            gap: config.count("gap").or(config.count("items")),
-            max: config.count("max").map(|max| max as u32),
-            hashes: config.count("hashes").map(|hashes| hashes as u32),
-            decrements: config.count("decrements"),
-        }
+impl StableSettings {
+    /// The gap that the numbers are chosen for.
+    fn chosen_gap(&self) -> Option<u64> {
+        self.gap.or(self.items)
     }
 
     /// The shape with these numbers; P as small as the rate allows unless it is given.
@@ -102,7 +136,7 @@ impl Wanted {
                 return Err(Error::parameter("decrements", format!("at most the {cells} cells"), decrements));
             }
             Some(decrements) => decrements,
-            None => stable::decrements(cells, hashes, max, self.fpr)?,
+            None => stable::decrements(cells, hashes, max, FPR.need(self.fpr)?)?,
         };
         Ok(Shape { cells, hashes, max, decrements })
     }
@@ -110,7 +144,7 @@ impl Wanted {
     /// The shape in this memory: with the fewest misses at the gap if one is known, else with Max = 3 and K = 4, in so
     /// far as they are not given.
     fn best(&self, memory: Memory) -> Result<Shape> {
-        let Some(gap) = self.gap else {
+        let Some(gap) = self.chosen_gap() else {
             return self.shape(memory, self.max.unwrap_or(3), self.hashes.unwrap_or(4));
         };
         let maxima = self.max.map_or(vec![1, 3, 7], |max| vec![max]);
@@ -127,8 +161,8 @@ impl Wanted {
 
     /// The smallest memory, to a thousandth, in which a key is missed with at most this probability after the gap.
     fn smallest(&self, misses: f64) -> Result<Shape> {
-        let Some(gap) = self.gap else {
-            return Err(Error::parameter("items", common::ITEMS.range(), "missing (or give `bits` or `cells`)"));
+        let Some(gap) = self.chosen_gap() else {
+            return Err(ITEMS.missing("bits` or `cells"));
         };
         let enough = |bits: u64| self.best(Memory::Bits(bits)).ok().filter(|shape| shape.miss_rate(gap) <= misses);
         let (mut too_few, mut bits) = (0, 64);
@@ -146,198 +180,165 @@ impl Wanted {
     }
 }
 
-/// The shape that the settings describe.
-fn shape(config: &Config) -> Result<Shape> {
-    let wanted = Wanted::new(config);
-    let shape = match (config.count("cells"), config.count("bits")) {
-        (Some(cells), _) => wanted.best(Memory::Cells(cells)),
-        (None, Some(bits)) => wanted.best(Memory::Bits(bits)),
-        (None, None) => wanted.smallest(config.real("fnr").unwrap_or(0.01)),
-    }?;
-    let bits = u128::from(shape.cells) * u128::from(width(shape.max));
-    if bits > u128::from(MAX_BITS) {
-        return Err(Error::TooLarge { what: "the filter".into(), bytes: bits / 8 });
-    }
-    Ok(shape)
+/// Small counters that fade.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fading {
+    shape: Shape,
+    cells: Counters,
+    /// Where the next run of decrements begins.
+    random: SplitMix,
 }
 
-impl Stable {
-    /// A filter that misses one in a hundred keys that came `items` arrivals ago, and far fewer of the later ones, while
-    /// its false-positive rate stays below `fpr` for ever: the smallest that does, about 115 bits per item at 1 %.
-    ///
-    /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// let filter = Stable::with_rate(1_000, 0.01)?;
-    /// assert!(filter.shape().miss_rate(1_000) <= 0.01);
-    /// assert!(filter.shape().limit_rate() <= 0.01);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("items", Setting::Count(items))?;
-        Self::from_config(&config.with("fpr", Setting::Real(fpr))?)
+impl Mechanism for Fading {
+    const FACTS: Facts = Facts {
+        id: "stable",
+        number: 130,
+        aliases: &["stable-bloom"],
+        family: "decay",
+        text: Text::new(include_str!("stable.md")),
+        errors: &[ErrorClass::FalsePositive, ErrorClass::FalseNegative],
+        note: NoteType::None,
+        parameters: &[],
+    };
+
+    const IN_PLACE: bool = true;
+
+    type Settings = StableSettings;
+
+    fn resolve(asked: &StableSettings) -> Result<StableSettings> {
+        let shape = match (asked.cells, asked.bits) {
+            (Some(cells), _) => asked.best(Memory::Cells(cells)),
+            (None, Some(bits)) => asked.best(Memory::Bits(bits)),
+            (None, None) => asked.smallest(FNR.need(asked.fnr)?),
+        }?;
+        let bits = u128::from(shape.cells) * u128::from(width(shape.max));
+        if bits > u128::from(MAX_BITS) {
+            return Err(Error::TooLarge { what: "the filter".into(), bytes: bits / 8 });
+        }
+        Ok(StableSettings {
+            items: asked.items,
+            fpr: asked.fpr,
+            gap: asked.gap,
+            cells: Some(shape.cells),
+            max: Some(shape.max),
+            hashes: Some(shape.hashes),
+            decrements: Some(shape.decrements),
+            ..Default::default()
+        })
     }
 
-    /// A filter of `bits` bits whose false-positive rate stays below `fpr`, with Max = 3 and K = 4.
-    ///
-    /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// assert_eq!(Stable::with_size(100_000, 0.01)?.shape().cells, 50_000);
-    /// assert!(Stable::with_size(5, 0.01).is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_size(bits: u64, fpr: f64) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("bits", Setting::Count(bits))?;
-        Self::from_config(&config.with("fpr", Setting::Real(fpr))?)
+    fn plan(settings: &StableSettings) -> Result<Plan> {
+        let shape = shape(settings)?;
+        let items = settings.items;
+        let fpr = Some(items.map_or(shape.limit_rate(), |items| false_positives(&shape, items)));
+        Ok(Plan { bits: shape.cells * u64::from(width(shape.max)), hashes: shape.hashes, items, fpr })
     }
 
-    /// A filter of `bits` bits whose false-positive rate stays below `fpr`, with the Max, K and P that miss the fewest
-    /// duplicates `gap` arrivals apart.
-    ///
-    /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// let shape = Stable::with_gap(100_000, 0.01, 2_000)?.shape();
-    /// assert_eq!((shape.max, shape.hashes, shape.decrements), (3, 4, 30));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_gap(bits: u64, fpr: f64, gap: u64) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("bits", Setting::Count(bits))?;
-        Self::from_config(&config.with("fpr", Setting::Real(fpr))?.with("gap", Setting::Count(gap))?)
-    }
-
-    /// An empty filter of the settings in `config`, which must be for this kind.
-    ///
-    /// ```
-    /// use bouquet::{decay::stable::{KIND, Stable}, kind::Config};
-    /// let config = Config::new(KIND.facts()).set("cells", "20000")?.set("max", "3")?.set("hashes", "3")?;
-    /// assert_eq!(Stable::from_config(&config)?.shape().decrements, 36);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_config(config: &Config) -> Result<Self> {
-        let shape = shape(config)?;
+    fn empty(settings: &StableSettings, hashing: &Hashing) -> Result<Self> {
+        let shape = shape(settings)?;
         let cells = Counters::zeroed(shape.cells, width(shape.max))?;
-        let random = SplitMix::new(config.hashing().seed());
-        Ok(Self::with_parts(config, shape, cells, random, 0))
+        Ok(Fading { shape, cells, random: SplitMix::new(hashing.seed()) })
     }
 
-    fn with_parts(config: &Config, shape: Shape, cells: Counters, random: SplitMix, items: u64) -> Self {
-        let asked = Asked {
-            items: config.count("items"),
-            gap: config.count("gap"),
-            fpr: config.is_set("fpr").then(|| config.real("fpr")).flatten(),
-        };
-        // A secret gives unrelated digests for filters of another kind or shape.
-        let domain = format!("stable {} {}", shape.cells, shape.hashes);
-        Stable { shape, hashing: config.hashing().clone().bind(&domain), cells, random, items, asked }
+    fn domain(settings: &StableSettings) -> String {
+        format!("stable {} {}", settings.cells.unwrap_or(0), settings.hashes.unwrap_or(0))
     }
 
-    /// m, K, Max and P, which tell its limits: see [`Shape`].
-    ///
-    /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// let shape = Stable::with_size(100_000, 0.01)?.shape();
-    /// assert_eq!((shape.cells, shape.max, shape.hashes), (50_000, 3, 4));
-    /// assert!(shape.miss_rate(100) < shape.miss_rate(10_000), "what came long ago is forgotten");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn shape(&self) -> Shape {
-        self.shape
+    fn stats(&self, items: u64) -> Stats {
+        let cells = self.shape.cells as f64;
+        let fill = self.cells.count_nonzero() as f64 / cells;
+        let honest = 1.0 - self.shape.zeros_after(items);
+        // Cells within P of each other fade together, so at worst there are m/P independent groups of P.
+        let deviation = (self.shape.decrements as f64 * honest * (1.0 - honest) / cells).sqrt();
+        Stats {
+            items,
+            bits: self.cells.bits(),
+            hashes: self.shape.hashes,
+            fill: Some(fill),
+            fpr: Some(fill.powi(self.shape.hashes as i32)),
+            honest_fill: Some((honest + 8.0 * deviation).min(1.0)),
+        }
     }
 
-    /// The cells.
-    ///
-    /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// let mut filter = Stable::with_size(100_000, 0.01)?;
-    /// filter.observe("rose");
-    /// assert_eq!(filter.cells().count_nonzero(), 4);
-    /// assert_eq!(filter.cells().iter().max(), Some(3));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn cells(&self) -> &Counters {
-        &self.cells
+    fn expected(&self, items: u64) -> Rates {
+        Rates {
+            false_positive: Some(false_positives(&self.shape, items)),
+            false_negative: Some(misses(&self.shape, items)),
+            ..Rates::default()
+        }
     }
 
-    /// Arrivals so far, duplicates included.
-    ///
-    /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// let mut filter = Stable::with_size(100_000, 0.01)?;
-    /// for key in ["rose", "lily", "rose"] {
-    ///     filter.observe(key);
-    /// }
-    /// assert_eq!(filter.items(), 3);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn items(&self) -> u64 {
-        self.items
+    /// State: items, state of the generator, 8 bytes each. Store: the cells.
+    fn encode<'a>(&'a self, items: u64, encoder: &mut Encoder<'a>) {
+        encoder.state().u64(items);
+        encoder.state().u64(self.random.state());
+        encoder.counters(&self.cells);
     }
 
-    /// Takes an arrival and says whether it seems to be a duplicate of one not long ago.
-    ///
-    /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// let mut filter = Stable::with_size(100_000, 0.01)?;
-    /// assert_eq!([1, 2, 1, 3].map(|key: u8| filter.observe(&key)), [false, false, true, false]);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    pub fn observe<K: Key + ?Sized>(&mut self, key: &K) -> bool {
-        self.observe_digest(key.digest(&self.hashing))
+    fn decode(settings: &StableSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+        let shape = shape(settings)?;
+        let items = decoder.state().u64()?;
+        let random = SplitMix::new(decoder.state().u64()?);
+        let cells = decoder.counters(shape.cells, width(shape.max))?;
+        // Where Max is all ones in its width no cell can be above it.
+        if u64::from(shape.max) < cells.max()
+            && let Some(found) = cells.iter().find(|&cell| cell > u64::from(shape.max))
+        {
+            return Err(Error::corrupt("a cell", format!("at most {}", shape.max), found));
+        }
+        Ok((Fading { shape, cells, random }, items))
     }
 
     #[inline]
-    fn observe_digest(&mut self, digest: Digest) -> bool {
-        let duplicate = self.contains_digest(digest);
+    fn reach(&self) -> u64 {
+        self.cells.bits()
+    }
+
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
+        let (words, width) = (self.cells.words(), u64::from(self.cells.width()));
+        for position in probes(digest, self.shape.cells, self.shape.hashes) {
+            prefetch(words, (position * width / 64) as usize);
+        }
+    }
+}
+
+/// The shape of resolved settings.
+fn shape(settings: &StableSettings) -> Result<Shape> {
+    Ok(Shape {
+        cells: CELLS.need(settings.cells)?,
+        hashes: common::HASHES.need(settings.hashes)?,
+        max: MAX.need(settings.max)?,
+        decrements: DECREMENTS.need(settings.decrements)?,
+    })
+}
+
+impl Test for Fading {
+    #[inline]
+    fn test(&self, key: Hashed<'_>) -> bool {
+        probes(key.digest, self.shape.cells, self.shape.hashes).all(|position| self.cells.get(position) != 0)
+    }
+}
+
+impl Put for Fading {
+    type Note<'a> = ();
+    type Outcome = bool;
+
+    #[inline]
+    fn put(&mut self, key: Hashed<'_>, (): ()) -> bool {
+        let fresh = !self.test(key);
         self.fade();
         let max = u64::from(self.shape.max);
-        for position in probes(digest, self.shape.cells, self.shape.hashes) {
+        for position in probes(key.digest, self.shape.cells, self.shape.hashes) {
             self.cells.set(position, max);
         }
-        self.items = self.items.saturating_add(1);
-        duplicate
+        fresh
     }
+}
 
-    /// P consecutive cells from a random one on lose one: every cell with probability P/m, for one random number.
-    #[inline]
-    fn fade(&mut self) {
-        let start = self.random.below(self.shape.cells);
-        self.cells.decrement_run(start, self.shape.decrements);
-    }
-
-    /// Whether the key seems to have come not long ago.
-    ///
-    /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// let mut filter = Stable::with_size(100_000, 0.01)?;
-    /// filter.observe("rose");
-    /// assert!(filter.contains("rose") && !filter.contains("thistle"));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    #[must_use]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.contains_digest(key.digest(&self.hashing))
-    }
-
-    #[inline]
-    fn contains_digest(&self, digest: Digest) -> bool {
-        probes(digest, self.shape.cells, self.shape.hashes).all(|position| self.cells.get(position) != 0)
-    }
-
+impl Age for Fading {
     /// Fades as if `ticks` arrivals had come, without any.
-    ///
-    /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// let mut filter = Stable::with_size(100_000, 0.01)?;
-    /// filter.observe("rose");
-    /// filter.advance(u64::MAX);
-    /// assert!(!filter.contains("rose"));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn advance(&mut self, ticks: u64) {
+    fn age(&mut self, ticks: u64) {
         // When every cell is zero only the generator goes on. Looking costs less than the steps in between, in which
         // every cell fades about once.
         let round = self.shape.cells / self.shape.decrements + 1;
@@ -351,48 +352,69 @@ impl Stable {
             left -= steps;
         }
     }
+}
 
-    /// The frame.
+impl Fading {
+    /// P consecutive cells from a random one on lose one: every cell with probability P/m, for one random number.
+    #[inline]
+    fn fade(&mut self) {
+        let start = self.random.below(self.shape.cells);
+        self.cells.decrement_run(start, self.shape.decrements);
+    }
+}
+
+impl Stable {
+    /// A filter of `bits` bits whose false-positive rate stays below `fpr`, with Max = 3 and K = 4.
     ///
     /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// let mut filter = Stable::with_size(1_000, 0.01)?;
-    /// filter.observe("rose");
-    /// let mut copy = Stable::from_bytes(&filter.to_bytes())?;
-    /// filter.advance(100);
-    /// copy.advance(100);
-    /// assert_eq!(copy, filter, "the copy forgets in the same order");
+    /// use bouquet::Stable;
+    /// assert_eq!(Stable::with_size(100_000, 0.01)?.shape().cells, 50_000);
+    /// assert!(Stable::with_size(5, 0.01).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn with_size(bits: u64, fpr: f64) -> Result<Self> {
+        Self::with(StableSettings { bits: Some(bits), fpr: Some(fpr), ..Default::default() })
+    }
+
+    /// A filter of `bits` bits whose false-positive rate stays below `fpr`, with the Max, K and P that miss the fewest
+    /// duplicates `gap` arrivals apart.
+    ///
+    /// ```
+    /// use bouquet::Stable;
+    /// let shape = Stable::with_gap(100_000, 0.01, 2_000)?.shape();
+    /// assert_eq!((shape.max, shape.hashes, shape.decrements), (3, 4, 30));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn with_gap(bits: u64, fpr: f64, gap: u64) -> Result<Self> {
+        Self::with(StableSettings { bits: Some(bits), fpr: Some(fpr), gap: Some(gap), ..Default::default() })
+    }
+
+    /// m, K, Max and P, which tell its limits: see [`Shape`].
+    ///
+    /// ```
+    /// use bouquet::Stable;
+    /// let shape = Stable::with_size(100_000, 0.01)?.shape();
+    /// assert_eq!((shape.cells, shape.max, shape.hashes), (50_000, 3, 4));
+    /// assert!(shape.miss_rate(100) < shape.miss_rate(10_000), "what came long ago is forgotten");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        crate::codec::to_bytes(self)
+    pub fn shape(&self) -> Shape {
+        self.mechanism.shape
     }
 
-    /// Reads a frame of this kind.
+    /// The cells.
     ///
     /// ```
-    /// use bouquet::decay::stable::Stable;
-    /// let mut filter = Stable::with_size(1_000, 0.01)?;
-    /// filter.observe("rose");
-    /// let frame = filter.to_bytes();
-    /// assert!(Stable::from_bytes(&frame)?.contains("rose"));
-    /// assert!(Stable::from_bytes(&frame[..frame.len() / 2]).is_err());
+    /// use bouquet::Stable;
+    /// let mut filter = Stable::with_size(100_000, 0.01)?;
+    /// filter.insert("rose");
+    /// assert_eq!((filter.cells().count_nonzero(), filter.cells().iter().max()), (4, Some(3)));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        crate::codec::from_bytes(bytes)
-    }
-
-    /// Hashes a batch and asks the memory for the words of every key before the first is looked at.
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
-        let (words, width) = (self.cells.words(), u64::from(self.cells.width()));
-        digest_batch(&self.hashing, keys, |digest| {
-            for position in probes(digest, self.shape.cells, self.shape.hashes) {
-                prefetch(words, (position * width / 64) as usize);
-            }
-        })
+    #[must_use]
+    pub fn cells(&self) -> &Counters {
+        &self.mechanism.cells
     }
 }
 
@@ -415,173 +437,6 @@ fn misses(shape: &Shape, arrivals: u64) -> f64 {
         gap += len;
     }
     if arrivals == 0 { 0.0 } else { sum / arrivals as f64 }
-}
-
-impl Structure for Stable {
-    const FACTS: Facts = Facts {
-        id: "stable",
-        number: 130,
-        aliases: &["stable-bloom"],
-        family: "decay",
-        text: Text::new(include_str!("stable.md")),
-        errors: &[ErrorClass::FalsePositive, ErrorClass::FalseNegative],
-        note: NoteType::None,
-        parameters: &[ITEMS, FPR, FNR, BITS, CELLS, GAP, MAX, common::HASHES, DECREMENTS],
-    };
-
-    const IN_PLACE: bool = true;
-
-    fn plan(config: &Config) -> Result<Plan> {
-        let shape = shape(config)?;
-        let items = config.count("items");
-        let fpr = Some(items.map_or(shape.limit_rate(), |items| false_positives(&shape, items)));
-        Ok(Plan { bits: shape.cells * u64::from(width(shape.max)), hashes: shape.hashes, items, fpr })
-    }
-
-    fn create(config: &Config) -> Result<Self> {
-        Self::from_config(config)
-    }
-
-    fn config(&self) -> Config {
-        let mut config = Config::new(KIND.facts())
-            .put("cells", Setting::Count(self.shape.cells))
-            .put("max", Setting::Count(self.shape.max.into()))
-            .put("hashes", Setting::Count(self.shape.hashes.into()))
-            .put("decrements", Setting::Count(self.shape.decrements))
-            .hashed(self.hashing.clone());
-        for (name, count) in [("items", self.asked.items), ("gap", self.asked.gap)] {
-            if let Some(count) = count {
-                config = config.put(name, Setting::Count(count));
-            }
-        }
-        match self.asked.fpr {
-            Some(fpr) => config.put("fpr", Setting::Real(fpr)),
-            None => config,
-        }
-    }
-
-    fn hashing(&self) -> &Hashing {
-        &self.hashing
-    }
-
-    fn stats(&self) -> Stats {
-        let cells = self.shape.cells as f64;
-        let fill = self.cells.count_nonzero() as f64 / cells;
-        let honest = 1.0 - self.shape.zeros_after(self.items);
-        // Cells within P of each other fade together, so at worst there are m/P independent groups of P.
-        let deviation = (self.shape.decrements as f64 * honest * (1.0 - honest) / cells).sqrt();
-        Stats {
-            items: self.items,
-            bits: self.cells.bits(),
-            hashes: self.shape.hashes,
-            fill: Some(fill),
-            fpr: Some(fill.powi(self.shape.hashes as i32)),
-            honest_fill: Some((honest + 8.0 * deviation).min(1.0)),
-        }
-    }
-
-    fn expected(&self, items: u64) -> Rates {
-        Rates {
-            false_positive: Some(false_positives(&self.shape, items)),
-            false_negative: Some(misses(&self.shape, items)),
-            ..Rates::default()
-        }
-    }
-
-    fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
-        encoder.state().u64(self.items);
-        encoder.state().u64(self.random.state());
-        encoder.counters(&self.cells);
-    }
-
-    fn decode(decoder: &mut Decoder<'_>) -> Result<Self> {
-        let shape = shape(decoder.config())?;
-        let items = decoder.state().u64()?;
-        let random = SplitMix::new(decoder.state().u64()?);
-        let cells = decoder.counters(shape.cells, width(shape.max))?;
-        // Where Max is all ones in its width no cell can be above it.
-        if u64::from(shape.max) < cells.max()
-            && let Some(found) = cells.iter().find(|&cell| cell > u64::from(shape.max))
-        {
-            return Err(Error::corrupt("a cell", format!("at most {}", shape.max), found));
-        }
-        Ok(Self::with_parts(decoder.config(), shape, cells, random, items))
-    }
-}
-
-const ITEMS: Parameter =
-    Parameter { help: "arrivals that the filter is to remember: sizes it, unless its size is given", ..common::ITEMS };
-
-const FPR: Parameter =
-    Parameter { help: "limit of the false-positive rate, however long the stream is", ..common::FPR };
-
-const FNR: Parameter = Parameter {
-    name: "fnr",
-    help: "when sized by items: share of keys that may be missed after that many arrivals",
-    of: ParameterType::Real { above: 0.0, below: 1.0, default: Some(0.01) },
-};
-
-const BITS: Parameter = Parameter { help: "size in bits, instead of items", ..common::BITS };
-
-const CELLS: Parameter = Parameter {
-    name: "cells",
-    help: "size in cells, instead of bits",
-    of: ParameterType::Count { min: 1, max: MAX_BITS, default: None },
-};
-
-const GAP: Parameter = Parameter {
-    name: "gap",
-    help: "arrivals between a key and its duplicate, for which max, hashes and decrements are chosen; items if not given",
-    of: ParameterType::Count { min: 1, max: 1 << 56, default: None },
-};
-
-const MAX: Parameter = Parameter {
-    name: "max",
-    help: "what a cell is set to; the best of 1, 3 and 7 for the gap, or 3",
-    of: ParameterType::Count { min: 1, max: 255, default: None },
-};
-
-const DECREMENTS: Parameter = Parameter {
-    name: "decrements",
-    help: "cells that each arrival decrements; as many as the rate needs if not given",
-    of: ParameterType::Count { min: 1, max: MAX_BITS, default: None },
-};
-
-impl Contains for Stable {
-    fn contains(&self, key: &[u8]) -> bool {
-        Stable::contains(self, key)
-    }
-
-    fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            for (answer, digest) in answers.iter_mut().zip(self.digests(keys)).take(keys.len()) {
-                *answer = self.contains_digest(digest);
-            }
-        }
-    }
-}
-
-impl Insert for Stable {
-    fn insert(&mut self, item: Item<'_>) -> Result<bool> {
-        Ok(!self.observe(item.bare()?))
-    }
-
-    fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            for (item, digest) in items.iter().zip(self.digests(items)) {
-                item.bare()?;
-                fresh += u64::from(!self.observe_digest(digest));
-            }
-        }
-        Ok(fresh)
-    }
-}
-
-impl Advance for Stable {
-    fn advance(&mut self, ticks: u64) {
-        Stable::advance(self, ticks);
-    }
 }
 
 #[cfg(test)]

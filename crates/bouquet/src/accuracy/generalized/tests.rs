@@ -3,13 +3,15 @@
 use super::*;
 use crate::AnyFilter;
 use crate::Bloom;
+use crate::key::Key;
+use crate::kind::{Config, Structure};
 
 fn shape(bits: u64, resets: u32, sets: u32) -> Shape {
     Shape { bits, resets, sets }
 }
 
 fn seeded(shape: Shape, seed: u64) -> GeneralizedBloom {
-    GeneralizedBloom::zeros(shape).unwrap().hashed(Hashing::seeded(seed))
+    GeneralizedBloom::zeros(shape).unwrap().under(Hashing::seeded(seed))
 }
 
 /// A proportion must be within 5 standard deviations of its expectation.
@@ -29,7 +31,7 @@ fn misses(functions: u32, rounds: u64) -> [u64; 10] {
     let empty = GeneralizedBloom::zeros(shape(1280, functions, functions)).unwrap();
     let mut missed = [0; 10];
     for round in 0..rounds {
-        let mut filter = empty.clone().hashed(Hashing::seeded(round));
+        let mut filter = empty.clone().under(Hashing::seeded(round));
         (0..10u64).for_each(|key| {
             filter.insert(&key);
         });
@@ -62,8 +64,9 @@ fn ten_keys_are_missed_as_often_as_derived_and_the_last_never() {
 fn without_the_exclusion_a_key_loses_to_its_own_collision() {
     // The question as published: h bits all one, also those that the key resets.
     let literal = |filter: &GeneralizedBloom, key: u64| {
-        let (mut resets, mut sets) = filter.functions(key.digest(&filter.hashing));
-        resets.all(|position| !filter.bits.get(position)) && sets.all(|position| filter.bits.get(position))
+        let (mut resets, mut sets) = filter.mechanism.functions(key.digest(&filter.hashing));
+        resets.all(|position| !filter.mechanism.bits.get(position))
+            && sets.all(|position| filter.mechanism.bits.get(position))
     };
     const ROUNDS: u64 = 20_000;
     let mut lost = 0;
@@ -114,7 +117,8 @@ fn an_array_of_ones_contains_nothing_where_the_standard_filter_contains_everythi
     assert!((0..1_000u64).all(|key| !received.contains().unwrap().contains(&key.to_le_bytes())));
     let standard = GeneralizedBloom::ones(Shape { resets: 0, ..shape }).unwrap();
     assert_eq!(positives(&standard, 100_000), 100_000);
-    let standard = Bloom::with_bits(&config(&[("bits", "10000"), ("hashes", "4")]), forged.bits.clone()).unwrap();
+    let standard =
+        Bloom::with_bits(&config(&[("bits", "10000"), ("hashes", "4")]), forged.mechanism.bits.clone()).unwrap();
     assert!((0..1_000u64).all(|key| standard.contains(&key)));
     // All zeros contain the keys whose setting positions lie on their own resetting ones: (2/10000)^2 of all.
     assert!(positives(&GeneralizedBloom::zeros(shape).unwrap(), 100_000) <= 1);
@@ -133,9 +137,9 @@ fn endless_insertions_lead_from_every_start_to_the_worst_fill_and_the_rate_of_th
         let (mut zeros, mut hits) = (0, 0);
         for seed in 0..ROUNDS {
             let start = GeneralizedBloom::bernoulli(shape, seed as f64 / (ROUNDS - 1) as f64, seed).unwrap();
-            let mut filter = start.hashed(Hashing::seeded(seed));
+            let mut filter = start.under(Hashing::seeded(seed));
             filter.insert_batch(&(0..100 * 500u64).collect::<Vec<_>>());
-            zeros += 500 - filter.bits.count_ones();
+            zeros += 500 - filter.mechanism.bits.count_ones();
             hits += positives(&filter, 4_000);
         }
         let worst = generalized::worst_zeros(resets.into(), sets.into());
@@ -156,7 +160,7 @@ fn the_rate_after_forty_keys_depends_on_the_start_as_derived() {
         let mut rates = Vec::new();
         for seed in 0..ROUNDS {
             let filter = GeneralizedBloom::bernoulli(shape, start, seed).unwrap();
-            let mut filter = filter.hashed(Hashing::seeded(seed));
+            let mut filter = filter.under(Hashing::seeded(seed));
             filter.insert_batch(&(0..40u64).collect::<Vec<_>>());
             rates.push(positives(&filter, QUERIES) as f64 / QUERIES as f64);
         }
@@ -192,22 +196,22 @@ fn without_resets_it_is_the_standard_filter_and_without_sets_its_mirror_image() 
     for seed in 0..rounds {
         let hashing = Hashing::seeded(seed);
         let mut standard = seeded(shape(1000, 0, 7), seed);
-        let mut mirror = GeneralizedBloom::ones(shape(1000, 7, 0)).unwrap().hashed(hashing.clone());
+        let mut mirror = GeneralizedBloom::ones(shape(1000, 7, 0)).unwrap().under(hashing.clone());
         standard.insert_batch(&keys);
         mirror.insert_batch(&keys);
         // The one sets bits of an empty array and finds them set, the other resets those of a full one and finds them reset.
         let [mut set, mut reset] = [(); 2].map(|()| BitStore::zeroed(1000).unwrap());
         for key in &keys {
             let digest = key.digest(&hashing);
-            standard.functions(digest).1.for_each(|position| {
+            standard.mechanism.functions(digest).1.for_each(|position| {
                 set.set(position);
             });
-            mirror.functions(digest).0.for_each(|position| {
+            mirror.mechanism.functions(digest).0.for_each(|position| {
                 reset.set(position);
             });
         }
-        assert_eq!(standard.bits, set);
-        assert!((0..1000).all(|index| mirror.bits.get(index) != reset.get(index)));
+        assert_eq!(standard.mechanism.bits, set);
+        assert!((0..1000).all(|index| mirror.mechanism.bits.get(index) != reset.get(index)));
         for filter in [&standard, &mirror] {
             assert!(keys.iter().all(|key| filter.contains(key)), "a key is missed");
         }
@@ -237,7 +241,7 @@ fn a_duplicate_becomes_the_newest_key_and_order_matters() {
     let (mut there, mut back) = (seeded(shape(300, 3, 3), 2), seeded(shape(300, 3, 3), 2));
     there.insert_batch(&(0..30u64).collect::<Vec<_>>());
     back.insert_batch(&(0..30u64).rev().collect::<Vec<_>>());
-    assert_ne!(there.bits, back.bits);
+    assert_ne!(there.mechanism.bits, back.mechanism.bits);
 }
 
 #[test]
@@ -245,7 +249,7 @@ fn misses_on_average_are_those_expected_of_the_shape() {
     let filter = GeneralizedBloom::with_bounds(500, 0.02, 0.1).unwrap();
     let (mut missed, rounds) = (0, 60);
     for seed in 0..rounds {
-        let mut filter = filter.clone().hashed(Hashing::seeded(seed));
+        let mut filter = filter.clone().under(Hashing::seeded(seed));
         filter.insert_batch(&(0..500u64).collect::<Vec<_>>());
         missed += (0..500u64).filter(|key| !filter.contains(key)).count() as u64;
     }
@@ -285,7 +289,7 @@ fn starts_survive_a_frame_and_forged_ones_are_refused() {
         let again = GeneralizedBloom::from_bytes(&filter.to_bytes()).unwrap();
         assert_eq!(again, filter);
         assert_eq!(again.expected(10), filter.expected(10));
-        filter.start_zeros = 1001;
+        filter.mechanism.start_zeros = 1001;
         assert!(matches!(GeneralizedBloom::from_bytes(&filter.to_bytes()), Err(Error::Corrupt { .. })));
     }
 }
@@ -297,7 +301,7 @@ fn settings_that_cannot_be_are_refused_by_name() {
         shape_of(&settings.iter().fold(config, |config, (name, text)| config.set(name, text).unwrap()))
     };
     fn shape_of(config: &Config) -> Result<Shape> {
-        super::shape(config)
+        GeneralizedSettings::from_config(config)?.shape()
     }
     for (settings, name) in [
         (&[][..], "items"),

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::AnyFilter;
+use crate::capability::{Insert, Item};
 use crate::hash::Secret;
+use crate::kind::{Config, Structure};
 
 fn config(settings: &[(&str, &str)], seed: u64) -> Config {
     let config = Config::new(KIND.facts()).hashed(Hashing::seeded(seed));
@@ -48,7 +50,7 @@ fn zeros_and_errors_converge_to_the_derived_numbers_and_do_not_drift() {
             for _ in 0..20 {
                 let first = filter.items();
                 (first..first + 2_200).for_each(|key| {
-                    filter.observe(&key);
+                    filter.insert(&key);
                 });
                 zero += zeros(filter) / 20.0;
                 rate += positives(filter, 2_000) / 20.0;
@@ -60,11 +62,11 @@ fn zeros_and_errors_converge_to_the_derived_numbers_and_do_not_drift() {
             (zero, rate, miss)
         };
         (0..20_000u64).for_each(|key| {
-            filter.observe(&key);
+            filter.insert(&key);
         });
         let (zero, rate, miss) = window(&mut filter);
         (filter.items()..200_000).for_each(|key| {
-            filter.observe(&key);
+            filter.insert(&key);
         });
         let late = window(&mut filter);
         zeros_seen.extend([zero, late.0]);
@@ -90,7 +92,7 @@ fn cells_of_one_bit_miss_the_derived_share() {
             if key >= 10_000 {
                 misses += u64::from(!filter.contains(&(key - 501)));
             }
-            filter.observe(&key);
+            filter.insert(&key);
         }
         missed.push(misses as f64 / 20_000.0);
     }
@@ -105,7 +107,7 @@ fn expected_rates_are_those_of_streams_from_an_empty_filter() {
             for seed in 0..30 {
                 let mut filter = filter(&settings, seed);
                 (0..arrivals).for_each(|key| {
-                    filter.observe(&key);
+                    filter.insert(&key);
                 });
                 rates.push(positives(&filter, 20_000));
                 let gone = (0..arrivals).filter(|key| !filter.contains(key)).count();
@@ -143,7 +145,7 @@ fn sizing_by_items_finds_the_least_memory_for_the_asked_misses() {
         let (gap, fpr, fnr) =
             (config.count("items").unwrap(), config.real("fpr").unwrap(), config.real("fnr").unwrap());
         let plan = Stable::plan(&config).unwrap();
-        let shape = shape(&config).unwrap();
+        let shape = Stable::from_config(&config).unwrap().shape();
         assert!(shape.miss_rate(gap) <= fnr && shape.limit_rate() <= fpr);
         let less = stable::best(plan.bits - plan.bits / 500 - 4, fpr, gap);
         assert!(less.is_err() || less.unwrap().misses > fnr, "{settings:?}");
@@ -156,12 +158,12 @@ fn an_arrival_takes_one_from_consecutive_cells_only() {
         let mut filter = filter(&[("cells", cells), ("max", max), ("hashes", "2"), ("decrements", "36")], 9);
         let (m, max) = (filter.shape().cells, u64::from(filter.shape().max));
         for _ in 0..200 {
-            (0..m).for_each(|cell| filter.cells.set(cell, max));
-            filter.fade();
-            let faded = |cell: u64| filter.cells.get(cell % m) == max - 1;
+            (0..m).for_each(|cell| filter.mechanism.cells.set(cell, max));
+            filter.mechanism.fade();
+            let faded = |cell: u64| filter.mechanism.cells.get(cell % m) == max - 1;
             let begin = (0..m).find(|&cell| faded(cell) && !faded(cell + m - 1)).unwrap();
             assert!((begin..begin + 36).all(faded));
-            assert_eq!(filter.cells.iter().sum::<u64>(), m * max - 36);
+            assert_eq!(filter.mechanism.cells.iter().sum::<u64>(), m * max - 36);
         }
     }
 }
@@ -169,10 +171,10 @@ fn an_arrival_takes_one_from_consecutive_cells_only() {
 #[test]
 fn a_key_that_keeps_coming_is_never_forgotten() {
     let mut filter = filter(&[("bits", "100000"), ("gap", "500")], 0);
-    filter.observe("hot");
+    filter.insert("hot");
     let misses = (0..200_000u64).filter(|key| {
-        filter.observe(key);
-        key % 100 == 0 && !filter.observe("hot")
+        filter.insert(key);
+        key % 100 == 0 && filter.insert("hot")
     });
     // After a gap of 100 fewer than one in 10^9 is missed; left to itself the key would be gone after some thousand.
     assert_eq!(misses.count(), 0);
@@ -182,7 +184,7 @@ fn a_key_that_keeps_coming_is_never_forgotten() {
 fn keys_of_fewer_arrivals_ago_than_max_are_contained() {
     let mut filter = filter(&[("cells", "60"), ("max", "7"), ("hashes", "3"), ("decrements", "59")], 0);
     for key in 0..2_000u64 {
-        filter.observe(&key);
+        filter.insert(&key);
         assert!((key.saturating_sub(6)..=key).all(|key| filter.contains(&key)));
     }
 }
@@ -191,7 +193,7 @@ fn keys_of_fewer_arrivals_ago_than_max_are_contained() {
 fn time_adds_up_and_ends_in_an_empty_filter() {
     let mut start = filter(&EXAMPLE, 4);
     (0..5_000u64).for_each(|key| {
-        start.observe(&key);
+        start.insert(&key);
     });
     for (a, b) in [(0, 7), (7, 0), (500, 1_234), (3, 1 << 40), (1 << 40, 12), (u64::MAX - 5, 5)] {
         let (mut parts, mut whole) = (start.clone(), start.clone());
@@ -210,17 +212,17 @@ fn time_adds_up_and_ends_in_an_empty_filter() {
 fn frames_replay_the_stream() {
     let mut filter = filter(&[("items", "100"), ("max", "5")], 4);
     (0..300u64).for_each(|key| {
-        filter.observe(&key);
+        filter.insert(&key);
     });
     let mut again = Stable::from_bytes(&filter.to_bytes()).unwrap();
     assert_eq!(again, filter);
     for key in 200..2_000u64 {
-        assert_eq!(again.observe(&key), filter.observe(&key));
+        assert_eq!(again.insert(&key), filter.insert(&key));
     }
     assert_eq!(again, filter);
     assert_eq!(Stable::from_config(&filter.config()).unwrap().shape(), filter.shape());
 
-    filter.cells.set(3, 7);
+    filter.mechanism.cells.set(3, 7);
     assert!(matches!(Stable::from_bytes(&filter.to_bytes()), Err(Error::Corrupt { .. })), "7 is above Max = 5");
 }
 
@@ -231,11 +233,11 @@ fn honest_keyed_filters_open_and_forged_full_ones_do_not() {
     for arrivals in [0, 1, 10, 1_000, 30_000] {
         let mut filter = Stable::from_config(&config(&EXAMPLE, 0).hashed(Hashing::keyed(secret.clone()))).unwrap();
         (0..arrivals).for_each(|key: u64| {
-            filter.observe(&key);
+            filter.insert(&key);
         });
         let opened = AnyFilter::from_bytes_with(&filter.to_bytes(), &options).unwrap();
         assert_eq!(opened.downcast_ref::<Stable>(), Some(&filter));
-        (0..filter.shape().cells).for_each(|cell| filter.cells.set(cell, 3));
+        (0..filter.shape().cells).for_each(|cell| filter.mechanism.cells.set(cell, 3));
         assert!(matches!(AnyFilter::from_bytes_with(&filter.to_bytes(), &options), Err(Error::Overfull { .. })));
     }
 }
@@ -246,7 +248,7 @@ fn batches_answer_as_single_calls_do() {
     let items: Vec<_> = keys.iter().map(|key| Item::from(&key[..])).collect();
     let (mut single, mut batch) = (filter(&EXAMPLE, 0), filter(&EXAMPLE, 0));
     let fresh = items.iter().filter(|item| Insert::insert(&mut single, **item).unwrap()).count() as u64;
-    assert_eq!(batch.insert_batch(&items).unwrap(), fresh);
+    assert_eq!(Insert::insert_batch(&mut batch, &items).unwrap(), fresh);
     assert_eq!(single, batch);
     let queries: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
     let mut answers = vec![false; queries.len()];
