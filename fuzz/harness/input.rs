@@ -132,6 +132,7 @@ impl Input<'_> {
             NoteType::Integer => OwnedNote::Integer(self.small_or_any()),
             NoteType::Group => OwnedNote::Group(self.small_or_any()),
             NoteType::Weight => OwnedNote::Weight(self.real()),
+            NoteType::Amount => OwnedNote::Amount(self.small_or_any()),
             NoteType::Bytes => {
                 let choice = self.u8();
                 let len = if choice < 224 { shape.value_len } else { usize::from(choice - 224) };
@@ -181,6 +182,7 @@ pub enum OwnedNote {
     Bytes(Vec<u8>),
     Group(u64),
     Weight(f64),
+    Amount(u64),
 }
 
 impl OwnedNote {
@@ -191,6 +193,7 @@ impl OwnedNote {
             OwnedNote::Bytes(value) => Note::Bytes(value),
             OwnedNote::Group(group) => Note::Group(*group),
             OwnedNote::Weight(weight) => Note::Weight(*weight),
+            OwnedNote::Amount(amount) => Note::Amount(*amount),
         }
     }
 }

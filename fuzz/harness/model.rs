@@ -92,10 +92,11 @@ impl Pair {
             }
             if let Some(count) = seen.count {
                 let may_lose = may_hide || self.errs(ErrorClass::UnderCount);
-                let enough = count >= held.len() as u64 || seen.at_least && count > 0;
+                let times = times(held);
+                let enough = count >= times || seen.at_least && count > 0;
                 judge(enough || may_lose, "a count is too small");
                 let may_exceed = self.errs(ErrorClass::OverCount) || !present && may_appear;
-                judge(count <= held.len() as u64 || may_exceed, "a count is too large");
+                judge(count <= times || may_exceed, "a count is too large");
             }
             match &seen.answer {
                 Some(Answer::Value(value)) if present => judge(has_value(held, value), "a wrong value"),
@@ -142,10 +143,16 @@ impl Pair {
         if listing.undecoded == 0 {
             for (key, notes) in &self.held {
                 let count = listed.get(key.as_slice()).copied();
-                assert_eq!(count, Some(notes.len() as i64), "a complete listing has key {key:?} otherwise");
+                assert_eq!(count, i64::try_from(times(notes)).ok(), "a complete listing has key {key:?} otherwise");
             }
         }
     }
+}
+
+/// How often a key that was inserted with these notes came.
+fn times(held: &[OwnedNote]) -> u64 {
+    let times = |note: &OwnedNote| if let OwnedNote::Amount(amount) = note { *amount } else { 1 };
+    held.iter().map(times).fold(0, u64::saturating_add)
 }
 
 fn has_value(held: &[OwnedNote], value: &Value) -> bool {

@@ -33,7 +33,7 @@ Examples:
   bouquet explain KIND                                the idea, the formulas, the parameters
 
 Keys are bytes: the lines of files or of standard input, or with -0 what NUL bytes separate. The last line needs no \
-newline. Where a kind takes a value, a group or a weight with each key, it follows the key and a TAB.
+newline. Where a kind takes a value, a group, a weight or an amount with each key, it follows the key and a TAB.
 
 Exit codes are those of grep: 0 found or done, 1 nothing found, 2 error, told in one line on standard error.";
 

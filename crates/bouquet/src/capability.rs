@@ -33,8 +33,10 @@ pub enum Note<'a> {
     Bytes(&'a [u8]),
     /// The number of the set that the key belongs to.
     Group(u64),
-    /// How often or how urgently the key occurs.
+    /// How urgently the key is wanted.
     Weight(f64),
+    /// How often the key comes at once.
+    Amount(u64),
 }
 
 /// Which sort of [`Note`] a kind takes.
@@ -58,6 +60,8 @@ pub enum NoteType {
     Group,
     /// A weight.
     Weight,
+    /// How often the key comes at once, at least 1; a key without note comes once.
+    Amount,
 }
 
 impl NoteType {
@@ -75,6 +79,7 @@ impl NoteType {
             NoteType::Bytes => "bytes",
             NoteType::Group => "group",
             NoteType::Weight => "weight",
+            NoteType::Amount => "amount",
         }
     }
 
@@ -84,6 +89,8 @@ impl NoteType {
     /// use bouquet::capability::{Note, NoteType};
     /// assert_eq!(NoteType::Integer.parse(Some(b"42"))?, Note::Integer(42));
     /// assert!(NoteType::Group.parse(Some(b"left")).is_err());
+    /// assert_eq!(NoteType::Amount.parse(Some(b"1500"))?, Note::Amount(1_500));
+    /// assert_eq!(NoteType::Amount.parse(None)?, Note::Amount(1), "once, when nothing is said");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn parse(self, text: Option<&[u8]>) -> Result<Note<'_>> {
@@ -100,6 +107,11 @@ impl NoteType {
             NoteType::Bytes => Note::Bytes(text.unwrap_or_default()),
             NoteType::Integer => Note::Integer(number("a whole number")?),
             NoteType::Group => Note::Group(number("the number of a set")?),
+            NoteType::Amount if text.is_none() => Note::Amount(1),
+            NoteType::Amount => match number("how often it comes, at least 1")? {
+                0 => return Err(expected("how often it comes, at least 1")),
+                amount => Note::Amount(amount),
+            },
             NoteType::Weight => {
                 let parsed = text.and_then(|t| std::str::from_utf8(t).ok()?.trim().parse::<f64>().ok());
                 Note::Weight(parsed.filter(|w| w.is_finite()).ok_or_else(|| expected("a weight"))?)
@@ -185,6 +197,28 @@ impl<'a> Item<'a> {
         match self.note {
             Note::Integer(value) => Ok(value),
             note => Err(Error::Item { expected: "a key with a whole number".into(), found: format!("{note:?}") }),
+        }
+    }
+
+    /// How often the item comes at once: 1 without a note.
+    ///
+    /// ```
+    /// use bouquet::capability::{Item, Note};
+    /// assert_eq!(Item::new(b"rose", Note::Amount(1_500)).amount()?, 1_500);
+    /// assert_eq!(Item::from(b"rose".as_slice()).amount()?, 1);
+    /// assert!(Item::new(b"rose", Note::Amount(0)).amount().is_err(), "that would be no insertion");
+    /// assert!(Item::new(b"rose", Note::Integer(5)).amount().is_err(), "a value is not an amount");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    pub fn amount(self) -> Result<u64> {
+        match self.note {
+            Note::None => Ok(1),
+            Note::Amount(amount @ 1..) => Ok(amount),
+            note => Err(Error::Item {
+                expected: "a key with an amount of at least 1, or none for 1".into(),
+                found: format!("{note:?}"),
+            }),
         }
     }
 

@@ -72,8 +72,9 @@ pub fn insert(filter: &mut AnyFilter, batch: Batch<'_>) -> Result<(), Failure> {
     let note = filter.note();
     let items = batch.items(note)?;
     let insert = filter.insert()?;
-    if note == NoteType::None {
-        // Nothing is wrong with a bare key: what fails is the filter, and the line does not matter.
+    if matches!(note, NoteType::None | NoteType::Amount) {
+        // Nothing is wrong with a bare key, nor with an amount that was read: what fails is the filter, and the line does
+        // not matter.
         insert.insert_batch(&items).map_err(|error| batch.refuse_all(error))?;
         return Ok(());
     }

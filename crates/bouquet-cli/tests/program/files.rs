@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
 
-use crate::place::{Place, kinds_that_can, lines};
+use crate::place::{Place, kinds_that_can, lines, takes_bare_keys};
 
 /// The old filter, and the names of all files, before something goes wrong.
 fn prepared() -> (Place, Vec<u8>, Vec<String>) {
@@ -145,7 +145,7 @@ fn changeable(kind: &str) -> Place {
 
 fn kinds_in_place() -> Vec<String> {
     let kinds = kinds_that_can("insert");
-    let kinds: Vec<_> = kinds.iter().filter(|kind| kind["in_place"] == true && kind["note"] == "none").collect();
+    let kinds: Vec<_> = kinds.iter().filter(|kind| kind["in_place"] == true && takes_bare_keys(kind)).collect();
     assert!(!kinds.is_empty());
     kinds.iter().map(|kind| kind["kind"].as_str().unwrap().to_owned()).collect()
 }

@@ -157,6 +157,11 @@ pub fn kinds_that_can(verbs: &str) -> Vec<Value> {
     kinds
 }
 
+/// Whether a kind, as the program tells of it, takes keys with nothing behind a TAB.
+pub fn takes_bare_keys(kind: &Value) -> bool {
+    kind["note"] == "none" || kind["note"] == "amount"
+}
+
 /// The names of those kinds.
 pub fn names_that_can(verbs: &str) -> Vec<String> {
     kinds_that_can(verbs).iter().map(|kind| kind["kind"].as_str().unwrap().to_owned()).collect()

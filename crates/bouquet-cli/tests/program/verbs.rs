@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, Run, kinds_that_can, names_that_can};
+use crate::place::{Place, Run, kinds_that_can, names_that_can, takes_bare_keys};
 
 /// Keys that a kind is given, with notes where it takes them.
 struct Sample {
@@ -72,6 +72,14 @@ impl Sample {
             "integer" => (i % 4).to_string(),
             "group" => (i % self.sets).to_string(),
             "weight" => "1.5".into(),
+            // Said or not, it comes once.
+            "amount" => {
+                if i.is_multiple_of(2) {
+                    "1".into()
+                } else {
+                    String::new()
+                }
+            }
             "bytes" => "abcdefgh"[..self.value_width].to_owned(),
             other => panic!("a new sort of note: {other}"),
         }
@@ -196,14 +204,18 @@ fn a_bad_note_is_refused_with_its_place_and_nothing_changes() {
     for kind in kinds_that_can("insert") {
         let place = Place::new();
         let sample = Sample::of(&place, &kind);
-        if !matches!(kind["note"].as_str(), Some("integer" | "group" | "weight")) {
+        if !matches!(kind["note"].as_str(), Some("integer" | "group" | "weight" | "amount")) {
             continue;
         }
         sample.build(&place, "f", 1..=10);
         let before = place.read("f");
         place.file("more", format!("{}key-0012\tleft\n", sample.lines(11..=11)));
         place.run(&["add", "f", "more"]).fails(&["more:2: item not accepted", "`left`"]);
-        place.run_with(&["add", "f"], "key-0013").fails(&["standard input:1: item not accepted", "no TAB"]);
+        if takes_bare_keys(&kind) {
+            place.run_with(&["add", "f"], "key-0013\t0").fails(&["standard input:1: item not accepted", "at least 1"]);
+        } else {
+            place.run_with(&["add", "f"], "key-0013").fails(&["standard input:1: item not accepted", "no TAB"]);
+        }
         assert_eq!(place.read("f"), before);
     }
 }
@@ -264,7 +276,7 @@ fn remove_undoes_one_insertion_and_reports_absent_keys() {
 fn count_answers_key_tab_number() {
     for_each_kind("count", &["count", "f"], |place, sample| {
         sample.build(place, "f", 1..=100);
-        if sample.can("insert") && sample.note == "none" {
+        if sample.can("insert") && takes_bare_keys(&sample.kind) {
             place.run_with(&["add", "f"], sample.lines(1..=50)).found();
         }
         let lines = place.run_with(&["count", "f"], sample.lines(1..=100)).found().lines();
@@ -273,7 +285,7 @@ fn count_answers_key_tab_number() {
             let (key, count) = line.split_once('\t').unwrap();
             assert_eq!(key, format!("key-{i:04}"));
             let count: u64 = count.trim_end_matches('+').parse().unwrap();
-            let least = if i <= 50 && sample.note == "none" { 2 } else { 1 };
+            let least = if i <= 50 && takes_bare_keys(&sample.kind) { 2 } else { 1 };
             let at_least = line.ends_with('+');
             let enough = count >= least || at_least && count > 0;
             assert!(enough || sample.errs("under-counts") || sample.errs("unknown answers"), "{line}");

@@ -528,7 +528,7 @@ impl Config {
 /// Parameters that many kinds share.
 pub mod common {
     use super::{Config, Parameter, ParameterType};
-    use crate::error::{Error, Result};
+    use crate::error::Result;
     use crate::hash::MAX_HASHES;
     use crate::theory::{self, Size, standard};
 
@@ -572,9 +572,29 @@ pub mod common {
     /// ```
     pub fn size(config: &Config, cells: &str) -> Result<Size> {
         let hashes = config.count("hashes").map(|k| k as u32);
-        let items = config.count("items");
-        let fpr = config.real("fpr").unwrap_or(0.01);
-        match (config.count(cells), items, hashes) {
+        size_of(config.count("items"), config.real("fpr"), config.count(cells), hashes, cells)
+    }
+
+    /// The size that these settings describe: by size when the cells are given, by accuracy otherwise. `name` is what the
+    /// kind calls its number of cells.
+    ///
+    /// ```
+    /// use bouquet::kind::common;
+    /// assert_eq!(common::size_of(Some(1_000), Some(0.001), None, None, "bits")?.hashes, 10);
+    /// assert_eq!(common::size_of(Some(1_000), None, Some(3_000), None, "bits")?.hashes, 2);
+    /// let error = common::size_of(None, Some(0.001), None, None, "counters").unwrap_err();
+    /// assert!(error.to_string().ends_with("missing (or give `counters`)"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn size_of(
+        items: Option<u64>,
+        fpr: Option<f64>,
+        cells: Option<u64>,
+        hashes: Option<u32>,
+        name: &str,
+    ) -> Result<Size> {
+        let fpr = FPR.need(fpr)?;
+        match (cells, items, hashes) {
             (Some(bits), _, Some(hashes)) => Ok(Size { bits, hashes }),
             (Some(bits), Some(items), None) => Ok(standard::for_bits(bits, items)?),
             (None, Some(items), None) => Ok(standard::for_rate(items, fpr)?),
@@ -582,8 +602,8 @@ pub mod common {
                 let bits = theory::check_bits(standard::needed_bits(items, fpr, hashes))?;
                 Ok(Size { bits, hashes })
             }
-            (Some(_), None, None) => Err(Error::parameter("items", ITEMS.range(), "missing (or give `hashes`)")),
-            (None, None, _) => Err(Error::parameter("items", ITEMS.range(), format!("missing (or give `{cells}`)"))),
+            (Some(_), None, None) => Err(ITEMS.missing("hashes")),
+            (None, None, _) => Err(ITEMS.missing(name)),
         }
     }
 }

@@ -306,6 +306,7 @@ mod tests {
             NoteType::Bytes => Note::Bytes(b"value"),
             NoteType::Group => Note::Group(index % 4),
             NoteType::Weight => Note::Weight(1.0),
+            NoteType::Amount => Note::Amount(1 + index % 3),
         }
     }
 

@@ -250,11 +250,7 @@ pub struct Amount(pub u64);
 impl<'a> FromNote<'a> for Amount {
     #[inline(always)]
     fn from_note(note: Note<'a>) -> Result<Self> {
-        match note {
-            Note::None => Ok(Amount(1)),
-            Note::Integer(amount) => Ok(Amount(amount)),
-            note => refuse("a key with an amount, or none for 1", note),
-        }
+        Item { key: b"", note }.amount().map(Amount)
     }
 }
 

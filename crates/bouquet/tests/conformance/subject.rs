@@ -73,6 +73,8 @@ fn note_of(of: NoteType, sets: u64, number: u64) -> Note<'static> {
         NoteType::Bytes => Note::Bytes(&BYTES[(number % VALUES) as usize]),
         NoteType::Group => Note::Group(number % sets),
         NoteType::Weight => Note::Weight(1.0),
+        // Said or not, it comes once: the laws count insertions, and amounts have one of their own.
+        NoteType::Amount => [Note::None, Note::Amount(1)][(number % 2) as usize],
         other => panic!("the suite has no notes of type {other:?} yet"),
     }
 }
@@ -255,6 +257,11 @@ impl Subject {
 
     pub fn reopen(&self, bytes: &[u8]) -> bouquet::Result<AnyFilter> {
         AnyFilter::from_bytes_with(bytes, &self.options())
+    }
+
+    /// Whether keys come with nothing that an insertion must keep together with them, so that any key can come again.
+    pub fn takes_bare_keys(&self) -> bool {
+        matches!(self.note_type(), NoteType::None | NoteType::Amount)
     }
 
     /// Whether two insertions of a key are more than one: then a filter is a multiset.

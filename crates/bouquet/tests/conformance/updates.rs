@@ -14,6 +14,7 @@ laws! {
     only_keys_that_seem_absent_are_new needs [Contains, Insert];
     batches_do_what_single_calls_do needs [Contains];
     items_with_a_wrong_note_are_refused_and_change_nothing needs [Insert];
+    an_amount_is_as_many_insertions needs [Insert];
     the_number_of_items_is_told needs [];
     removing_undoes_inserting needs [Insert, Remove];
     removed_keys_vanish_and_others_stay needs [Contains, Insert, Remove];
@@ -39,7 +40,7 @@ fn the_first_insertion_is_certainly_new(subject: &Subject) -> Verdict {
 
 fn only_keys_that_seem_absent_are_new(subject: &Subject) -> Verdict {
     // Inserting a pair twice is not every table's business.
-    let twice = subject.note_type() == NoteType::None;
+    let twice = subject.takes_bare_keys();
     // At a high rate many keys seem present before they are inserted. A copy of a key may need more room than a key.
     let mut filter = subject.empty(&subject.config(if twice { 3 * ITEMS } else { ITEMS }, 0.3)?)?;
     let certain = !subject.errs(ErrorClass::FalseNegative);
@@ -104,11 +105,12 @@ fn items_with_a_wrong_note_are_refused_and_change_nothing(subject: &Subject) -> 
         (NoteType::Bytes, Note::Bytes(b"rose")),
         (NoteType::Group, Note::Group(1)),
         (NoteType::Weight, Note::Weight(1.0)),
+        (NoteType::Amount, Note::Amount(1)),
     ];
     let mut filter = subject.filled(ITEMS, 0.01, 0..ITEMS / 2)?;
     for (of, wrong) in notes {
-        // A key without note has the empty value where values are bytes.
-        if of == own || own == NoteType::Bytes && of == NoteType::None {
+        // A key without note has the empty value where values are bytes, and comes once where amounts are told.
+        if of == own || of == NoteType::None && matches!(own, NoteType::Bytes | NoteType::Amount) {
             continue;
         }
         let before = filter.to_bytes();
@@ -130,6 +132,37 @@ fn items_with_a_wrong_note_are_refused_and_change_nothing(subject: &Subject) -> 
         unchanged("a batch that stops at a wrong note", &alone.to_bytes(), &batch)?;
     }
     Ok(())
+}
+
+/// A key that comes many times at once leaves a filter that says of it what it says after as many single insertions, and
+/// so does a removal; coming zero times is no insertion.
+fn an_amount_is_as_many_insertions(subject: &Subject) -> Verdict {
+    if subject.note_type() != NoteType::Amount {
+        return Ok(());
+    }
+    let (key, all) = (7u64.to_le_bytes(), probe(8));
+    let item = |amount| Item::new(&key, Note::Amount(amount));
+    for amount in [1, 2, 9, 100] {
+        let (mut at_once, mut one_by_one) =
+            (subject.empty(&subject.config(ITEMS, 0.01)?)?, subject.empty(&subject.config(ITEMS, 0.01)?)?);
+        let fresh = at_once.insert().because("insert")?.insert(item(amount)).because("an amount")?;
+        ensure!(fresh, "the first {amount} at once are reported as not new");
+        for _ in 0..amount {
+            subject.insert(&mut one_by_one, 7).because("inserting")?;
+        }
+        let [told, expected] = [&at_once, &one_by_one].map(|filter| filter.stats().items);
+        ensure!(told == expected, "{amount} at once are told as {told} items, one by one as {expected}");
+        alike(&format!("{amount} at once and one by one"), &at_once, &one_by_one, &all)?;
+        if subject.can(Verb::Remove) {
+            at_once.remove().because("remove")?.remove(item(amount)).because("removing an amount")?;
+            alike(&format!("{amount} removed at once, and none"), &at_once, &subject.empty(&at_once.config())?, &all)?;
+        }
+    }
+    let mut filter = subject.filled(ITEMS, 0.01, 0..ITEMS / 2)?;
+    let before = filter.to_bytes();
+    let inserted = filter.insert().because("insert")?.insert(item(0));
+    refused("an amount of 0", inserted, |error| matches!(error, Error::Item { .. }))?;
+    unchanged("a refused amount of 0", &before, &filter)
 }
 
 fn the_number_of_items_is_told(subject: &Subject) -> Verdict {
@@ -247,7 +280,7 @@ fn wrong_removals_leave_a_filter_that_works(subject: &Subject) -> Verdict {
 
 /// Counters at their end, buckets full of one key: whatever happens then, other keys stay, and the count says "at least".
 fn a_key_that_comes_thousands_of_times_harms_no_other(subject: &Subject) -> Verdict {
-    if subject.note_type() != NoteType::None {
+    if !subject.takes_bare_keys() {
         return Ok(()); // A pair that comes again is the pair.
     }
     let mut filter = subject.filled(ITEMS, 0.01, 0..ITEMS / 2)?;

@@ -138,6 +138,7 @@ impl Contest {
             NoteType::Bytes => Note::Bytes(&[7; 8]),
             NoteType::Group => Note::Group(number % sets),
             NoteType::Weight => Note::Weight(1.0),
+            NoteType::Amount => Note::Amount(1),
             _ => Note::None,
         };
         let items: Vec<_> = present.iter().zip(0..).map(|(key, number)| Item::new(key, note(number))).collect();
