@@ -75,7 +75,7 @@ pub use bouquet_theory as theory;
 pub use counting::counting::CountingBloom;
 pub use counting::cuckoo::{CuckooFilter, CuckooSettings};
 pub use decay::stable::{Stable, StableSettings};
-pub use dynamic::scalable::Scalable;
+pub use dynamic::scalable::{Scalable, ScalableSettings};
 pub use error::{Error, Result};
 pub use key::Key;
 pub use sets::filter_bank::FilterBank;

@@ -2,25 +2,31 @@
 
 use std::sync::OnceLock;
 
-use crate::capability::{Compress, Contains, Grow, Insert, Item, Merge, NoteType};
+use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
-use crate::error::{Error, Result, same};
+use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, Scheme};
-use crate::key::{BATCH, Key, digest_batch};
-use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
-    kind,
-};
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, common, kind};
 use crate::parts::chain::{Chain, Component, Link, Pick, Rows};
+use crate::shell::{
+    ByRate, Code, Expand, Fields, Filter, Hashed, Mechanism, Put, Settings, Test, Unite, choices, fields,
+};
 use crate::simd::prefetch;
 use crate::store::BitStore;
 use crate::theory::scalable::{Design, Level, compound_rate};
 use crate::theory::{MAX_BITS, special, spread};
 
-/// A scalable Bloom filter.
+/// The registry's row.
+pub const KIND: Kind = kind!(Scalable);
+
+/// A scalable Bloom filter: its rate stays below the one that was asked for, however many keys come.
+///
+/// Merging takes over the components of the other as the newest. Nothing is inserted again, so the rates of both filters add
+/// up: after a merge of c filters that grew apart the bound is c P, and [`rate_now`](Scalable::rate_now) tells where the
+/// filter stands. Later components are as tight as if the longer of the chains had gone on alone.
 ///
 /// ```
-/// use bouquet::dynamic::scalable::Scalable;
+/// use bouquet::Scalable;
 /// let mut filter = Scalable::with_rate(100, 0.01)?;
 /// for key in 0..10_000u32 {
 ///     filter.insert(&key)?;
@@ -30,71 +36,75 @@ use crate::theory::{MAX_BITS, special, spread};
 /// assert!(filter.rate_now() <= 0.01);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scalable {
-    asked: Asked,
-    /// Whether an insertion of a key that seems present changes nothing.
-    skip_present: bool,
-    hashing: Hashing,
-    chain: Chain<Rows<Slices>>,
+pub type Scalable = Filter<Series>;
+
+const ITEMS: Parameter =
+    Parameter::count("items", "keys that fit before the filter grows for the first time", 1, MAX_BITS).or(1000);
+const FPR: Parameter =
+    Parameter { help: "bound of the false-positive rate, whatever the number of keys", ..common::FPR };
+const GROWTH: Parameter = Parameter::count(
+    "growth",
+    "how many times larger each component is than the one before: 2 for slow growth, 4 for fast",
+    2,
+    4,
+)
+.or(2);
+/// Below 0.5, rates fall so fast that positions are wasted; above 0.95, so slowly that the first are too tight.
+const TIGHTENING: Parameter =
+    Parameter::real("tightening", "rate of each component in terms of the one before, from 0.5 to 0.95", 0.0, 1.0)
+        .or_real(0.85);
+const SKIP_PRESENT: Parameter = Parameter::choice(
+    "skip-present",
+    "whether inserting a key that seems present does nothing, which keeps duplicates out of the count",
+    &["yes", "no"],
+);
+
+/// Whether inserting a key that seems present does nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SkipPresent {
+    /// Duplicates do not count.
+    Yes,
+    /// Every insertion counts.
+    No,
 }
 
-/// The registry's row.
-pub const KIND: Kind = kind!(Scalable);
+choices!(SkipPresent { Yes = "yes", No = "no" });
 
-/// What the filter was asked for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Asked {
+/// The settings of a scalable filter.
+///
+/// ```
+/// use bouquet::{Scalable, ScalableSettings};
+/// let settings = ScalableSettings { tightening: Some(0.5), growth: Some(4), ..Default::default() };
+/// assert!(Scalable::with(settings.clone()).is_ok());
+/// assert!(Scalable::with(ScalableSettings { tightening: Some(0.99), ..settings }).is_err());
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScalableSettings {
     /// n0, the keys of the first component.
-    items: u64,
+    pub items: Option<u64>,
     /// P, the bound of the compound rate.
-    fpr: f64,
+    pub fpr: Option<f64>,
     /// s, by which components grow.
-    growth: u64,
+    pub growth: Option<u32>,
     /// r, by which their rates fall.
-    tightening: f64,
+    pub tightening: Option<f64>,
+    /// Whether inserting a key that seems present does nothing.
+    pub skip_present: Option<SkipPresent>,
 }
 
-/// The range of r: below, rates fall so fast that positions are wasted; above, so slowly that the first are too tight.
-const TIGHTENING: std::ops::RangeInclusive<f64> = 0.5..=0.95;
-
-impl Asked {
-    fn new(config: &Config) -> Result<Self> {
-        let asked = Asked {
-            items: config.need("items")?,
-            fpr: config.real("fpr").unwrap_or(0.01),
-            growth: config.need("growth")?,
-            tightening: config.real("tightening").unwrap_or(0.85),
-        };
-        if !TIGHTENING.contains(&asked.tightening) {
-            return Err(Error::parameter("tightening", "from 0.5 to 0.95", asked.tightening));
-        }
-        if asked.design()?.level(0).hashes > MAX_HASHES {
-            let expected = format!("such that {MAX_HASHES} positions per key are enough");
-            return Err(Error::parameter("fpr", expected, asked.fpr));
-        }
-        Ok(asked)
-    }
-
-    fn design(&self) -> Result<Design> {
-        Ok(Design::new(self.fpr, self.growth as u32, self.tightening, self.items)?)
-    }
-
-    /// The component at this place in the geometric series.
-    fn shape(&self, index: u32) -> Result<Shape> {
-        let level = self.design()?.level(index);
-        if level.hashes > MAX_HASHES {
-            return Err(Error::Full {
-                what: format!("component {index} needs {} positions per key, more than {MAX_HASHES}", level.hashes),
-                remedy: "build a new filter for more items or with a higher rate".into(),
-            });
-        }
-        if level.bits > MAX_BITS {
-            return Err(Error::TooLarge { what: format!("component {index}"), bytes: u128::from(level.bits / 8) });
-        }
-        Ok(Shape { index, level })
-    }
+impl Settings for ScalableSettings {
+    const FIELDS: Fields<Self> = fields![
+        items: ITEMS,
+        fpr: FPR,
+        growth: GROWTH,
+        tightening: TIGHTENING,
+        skip_present: SKIP_PRESENT,
+    ];
+    const DESIGN: &'static [&'static str] = &[SKIP_PRESENT.name];
 }
+
+impl ByRate for ScalableSettings {}
 
 /// A component without its bits.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -226,25 +236,240 @@ impl Component for Slices {
     }
 }
 
-impl Scalable {
-    /// A filter whose first component holds `items` keys and whose false-positive rate stays below `fpr` for ever.
-    ///
-    /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
-    /// assert_eq!(Scalable::with_rate(1_000, 0.01)?.components(), 1);
-    /// assert!(Scalable::with_rate(1_000, 0.0).is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("items", Setting::Count(items))?;
-        Self::from_config(&config.with("fpr", Setting::Real(fpr))?)
+/// Components of falling rates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    design: Design,
+    skip_present: bool,
+    chain: Chain<Rows<Slices>>,
+}
+
+impl Series {
+    fn of(settings: &ScalableSettings, chain: Chain<Rows<Slices>>) -> Result<Self> {
+        let skip_present = SKIP_PRESENT.need(settings.skip_present)? == SkipPresent::Yes;
+        Ok(Series { design: design(settings)?, skip_present, chain })
     }
 
+    fn shape(&self, index: u32) -> Result<Shape> {
+        shape(&self.design, index)
+    }
+
+    fn rate_now(&self) -> f64 {
+        let rates: Vec<_> = self.chain.rows().iter().map(Slices::rate).collect();
+        compound_rate(&rates)
+    }
+
+    /// The level behind the highest, so that after a merge, too, rates go on falling.
+    fn open_next(&mut self) -> Result<usize> {
+        let highest = self.chain.rows().iter().map(|component| component.shape.index).max();
+        let shape = self.shape(highest.map_or(0, |index| index.saturating_add(1)))?;
+        self.chain.append(Slices::zeroed(shape)?)
+    }
+}
+
+fn design(settings: &ScalableSettings) -> Result<Design> {
+    let (items, fpr) = (ITEMS.need(settings.items)?, FPR.need(settings.fpr)?);
+    Ok(Design::new(fpr, GROWTH.need(settings.growth)?, TIGHTENING.need(settings.tightening)?, items)?)
+}
+
+/// The component at this place in the geometric series.
+fn shape(design: &Design, index: u32) -> Result<Shape> {
+    let level = design.level(index);
+    if level.hashes > MAX_HASHES {
+        return Err(Error::Full {
+            what: format!("component {index} needs {} positions per key, more than {MAX_HASHES}", level.hashes),
+            remedy: "build a new filter for more items or with a higher rate".into(),
+        });
+    }
+    if level.bits > MAX_BITS {
+        return Err(Error::TooLarge { what: format!("component {index}"), bytes: u128::from(level.bits / 8) });
+    }
+    Ok(Shape { index, level })
+}
+
+impl Mechanism for Series {
+    const FACTS: Facts = Facts {
+        id: "scalable",
+        number: 100,
+        aliases: &["scalable-bloom", "growing"],
+        family: "dynamic",
+        text: Text::new(include_str!("scalable.md")),
+        errors: &[ErrorClass::FalsePositive],
+        note: NoteType::None,
+        parameters: &[],
+    };
+
+    const OWN_ITEMS: bool = true;
+
+    /// Every component is a table of its own, and the first are small: batches always prefetch.
+    const NEAR: u64 = 0;
+
+    type Settings = ScalableSettings;
+
+    fn resolve(asked: &ScalableSettings) -> Result<ScalableSettings> {
+        let tightening = TIGHTENING.need(asked.tightening)?;
+        if !(0.5..=0.95).contains(&tightening) {
+            return Err(Error::parameter("tightening", "from 0.5 to 0.95", tightening));
+        }
+        if design(asked)?.level(0).hashes > MAX_HASHES {
+            let expected = format!("such that {MAX_HASHES} positions per key are enough");
+            return Err(Error::parameter("fpr", expected, FPR.need(asked.fpr)?));
+        }
+        Ok(ScalableSettings {
+            items: Some(ITEMS.need(asked.items)?),
+            fpr: Some(FPR.need(asked.fpr)?),
+            growth: Some(GROWTH.need(asked.growth)?),
+            tightening: Some(tightening),
+            skip_present: Some(SKIP_PRESENT.need(asked.skip_present)?),
+        })
+    }
+
+    fn plan(settings: &ScalableSettings) -> Result<Plan> {
+        let first = shape(&design(settings)?, 0)?;
+        // Without bits: a plan takes no memory.
+        let chain = Chain::new(Slices { shape: first, bits: BitStore::zeroed(0)?, ones: OnceLock::from(0) });
+        let series = Series::of(settings, chain)?;
+        let fpr = settings.items.map(|items| expected_rate(&series, items));
+        Ok(Plan { bits: first.level.bits, hashes: first.level.hashes, items: settings.items, fpr })
+    }
+
+    fn empty(settings: &ScalableSettings, _: &Hashing) -> Result<Self> {
+        Series::of(settings, Chain::new(Slices::zeroed(shape(&design(settings)?, 0)?)?))
+    }
+
+    fn domain(settings: &ScalableSettings) -> String {
+        let ScalableSettings { items, fpr, growth, tightening, .. } = *settings;
+        let (items, growth) = (items.unwrap_or(0), growth.unwrap_or(0));
+        format!("scalable {items} {} {growth} {}", fpr.unwrap_or(0.0), tightening.unwrap_or(0.0))
+    }
+
+    fn items(&self, _: u64) -> u64 {
+        self.chain.items()
+    }
+
+    fn stats(&self, items: u64) -> Stats {
+        let (mut bits, mut ones, mut mean, mut variance) = (0, 0, 0.0, 0.0);
+        for (component, items) in self.chain.links() {
+            let Level { slice_bits, hashes, .. } = component.shape.level;
+            bits += component.bits.len();
+            ones += component.ones();
+            mean += f64::from(hashes) * spread::ones(slice_bits, items, 1);
+            variance += f64::from(hashes) * spread::ones_variance(slice_bits, items, 1);
+        }
+        Stats {
+            items,
+            bits,
+            hashes: self.chain.rows().last().map_or(0, |newest| newest.shape.level.hashes),
+            fill: Some(ones as f64 / bits as f64),
+            fpr: Some(self.rate_now()),
+            honest_fill: Some((mean + 8.0 * variance.sqrt()) / bits as f64),
+        }
+    }
+
+    fn expected(&self, items: u64) -> Rates {
+        Rates { false_positive: Some(expected_rate(self, items)), ..Rates::default() }
+    }
+
+    /// State: the number of components (4 bytes), and of each its place in the series (4) and its items (8). Stores: their bits.
+    fn encode<'a>(&'a self, _: u64, encoder: &mut Encoder<'a>) {
+        let links = self.chain.links();
+        encoder.state().u32(links.len() as u32);
+        for (component, items) in links {
+            encoder.state().u32(component.shape.index);
+            encoder.state().u64(items);
+            encoder.bits(&component.bits);
+        }
+    }
+
+    fn decode(settings: &ScalableSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+        let design = design(settings)?;
+        let count = decoder.state().u32()? as usize;
+        let stores = decoder.stores_left();
+        if count != stores {
+            return Err(Error::corrupt("number of components", format!("one for each of {stores} stores"), count));
+        }
+        let mut links = Vec::with_capacity(stores);
+        for _ in 0..stores {
+            let shape = shape(&design, decoder.state().u32()?)?;
+            let items = decoder.state().u64()?;
+            if items > shape.level.capacity {
+                let expected = format!("at most {}", shape.level.capacity);
+                return Err(Error::corrupt("keys in a component", expected, items));
+            }
+            let component = Slices { shape, bits: decoder.bits(shape.level.bits)?, ones: OnceLock::new() };
+            links.push(Link { component, items });
+        }
+        let chain = Chain::from_links(links).ok_or_else(|| Error::corrupt("number of components", "at least 1", 0))?;
+        Ok((Series::of(settings, chain)?, 0))
+    }
+
+    fn reach(&self) -> u64 {
+        u64::MAX
+    }
+
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
+        self.chain.prefetch(&digest);
+    }
+}
+
+impl Test for Series {
+    #[inline]
+    fn test(&self, key: Hashed<'_>) -> bool {
+        self.chain.contains(&key.digest)
+    }
+}
+
+impl Put for Series {
+    type Note<'a> = ();
+    type Outcome = Result<bool>;
+
+    /// An error means that a component had to be opened and could not be. Nothing is lost.
+    #[inline]
+    fn put(&mut self, key: Hashed<'_>, (): ()) -> Result<bool> {
+        let present = self.chain.contains(&key.digest);
+        if present && self.skip_present {
+            return Ok(false);
+        }
+        let index = match Pick::Newest.choose(&self.chain, key.digest) {
+            Some(index) => index,
+            None => self.open_next()?,
+        };
+        self.chain.add(index, &key.digest);
+        Ok(!present)
+    }
+}
+
+impl Expand for Series {
+    fn capacity(&self) -> u64 {
+        self.chain.capacity()
+    }
+
+    /// Opens the next component now. Insertions go there first and to the room that is left in older ones afterwards.
+    fn expand(&mut self) -> Result<()> {
+        self.open_next().map(drop)
+    }
+}
+
+impl Unite for Series {
+    fn unite(&mut self, other: &Self) -> Result<()> {
+        self.chain.concatenate(&other.chain, true)
+    }
+}
+
+impl Code for Series {
+    fn entropy_bits(&self) -> f64 {
+        let entropy = |component: &Slices| component.bits.len() as f64 * special::entropy(component.fill());
+        self.chain.rows().iter().map(entropy).sum()
+    }
+}
+
+impl Scalable {
     /// A filter whose first component has at most `bits` bits and `hashes` positions per key. Its rate stays below
     /// 2^-hashes / (1 - r), with r = 0.85.
     ///
     /// ```
-    /// use bouquet::{dynamic::scalable::Scalable, kind::Structure};
+    /// use bouquet::Scalable;
     /// let filter = Scalable::with_size(10_000, 10)?;
     /// assert_eq!((filter.stats().bits, filter.stats().hashes), (10_000, 10));
     /// assert!(Scalable::with_size(10_000, 2).is_err(), "a quarter, over and over, passes 1");
@@ -262,31 +487,10 @@ impl Scalable {
         Self::with_rate((bits as f64 / f64::from(hashes) * std::f64::consts::LN_2) as u64, fpr)
     }
 
-    /// An empty filter of the settings in `config`, which must be for this kind.
-    ///
-    /// ```
-    /// use bouquet::{dynamic::scalable::{KIND, Scalable}, kind::Config};
-    /// let config = Config::new(KIND.facts()).set("tightening", "0.5")?.set("growth", "4")?;
-    /// assert!(Scalable::from_config(&config).is_ok());
-    /// assert!(Scalable::from_config(&config.set("tightening", "0.99")?).is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_config(config: &Config) -> Result<Self> {
-        let asked = Asked::new(config)?;
-        Ok(Self::with_parts(config, asked, Chain::new(Slices::zeroed(asked.shape(0)?)?)))
-    }
-
-    fn with_parts(config: &Config, asked: Asked, chain: Chain<Rows<Slices>>) -> Self {
-        // A secret gives unrelated digests for filters of another kind or design.
-        let domain = format!("scalable {} {} {} {}", asked.items, asked.fpr, asked.growth, asked.tightening);
-        let hashing = config.hashing().clone().bind(&domain);
-        Scalable { asked, skip_present: config.choice("skip-present") != "no", hashing, chain }
-    }
-
     /// The number of components.
     ///
     /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
+    /// use bouquet::Scalable;
     /// let mut filter = Scalable::with_rate(100, 0.01)?;
     /// for key in 0..1_000u32 {
     ///     filter.insert(&key)?;
@@ -296,29 +500,13 @@ impl Scalable {
     /// ```
     #[must_use]
     pub fn components(&self) -> usize {
-        self.chain.rows().len()
-    }
-
-    /// Keys in the filter. Insertions of keys that seemed present do not count, unless `skip-present` is `no`.
-    ///
-    /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
-    /// let mut filter = Scalable::with_rate(100, 0.01)?;
-    /// for key in ["rose", "lily", "rose"] {
-    ///     filter.insert(key)?;
-    /// }
-    /// assert_eq!(filter.items(), 2);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn items(&self) -> u64 {
-        self.chain.items()
+        self.mechanism.chain.rows().len()
     }
 
     /// The false-positive rate of this very content, 1 - prod(1 - fill_i^k_i).
     ///
     /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
+    /// use bouquet::Scalable;
     /// let mut filter = Scalable::with_rate(100, 0.01)?;
     /// assert_eq!(filter.rate_now(), 0.0, "nothing is in");
     /// for key in 0..10_000u32 {
@@ -329,247 +517,7 @@ impl Scalable {
     /// ```
     #[must_use]
     pub fn rate_now(&self) -> f64 {
-        let rates: Vec<_> = self.chain.rows().iter().map(Slices::rate).collect();
-        compound_rate(&rates)
-    }
-
-    /// Inserts a key and says whether it was certainly new; `false` means that it was there already, or seemed so.
-    ///
-    /// An error means that a component had to be opened and could not: see [`grow`](Self::grow). Nothing is lost.
-    ///
-    /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
-    /// let mut filter = Scalable::with_rate(100, 0.01)?;
-    /// assert!(filter.insert("rose")?);
-    /// assert!(!filter.insert("rose")?);
-    /// assert_eq!(filter.items(), 1);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
-        self.insert_digest(key.digest(&self.hashing))
-    }
-
-    #[inline]
-    fn insert_digest(&mut self, digest: Digest) -> Result<bool> {
-        let present = self.chain.contains(&digest);
-        if present && self.skip_present {
-            return Ok(false);
-        }
-        let index = match Pick::Newest.choose(&self.chain, digest) {
-            Some(index) => index,
-            None => self.open_next()?,
-        };
-        self.chain.add(index, &digest);
-        Ok(!present)
-    }
-
-    /// Whether the key may be in the set; `false` is certain.
-    ///
-    /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
-    /// let mut filter = Scalable::with_rate(100, 0.01)?;
-    /// filter.insert("rose")?;
-    /// assert!(filter.contains("rose") && !filter.contains("thistle"));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    #[must_use]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.chain.contains(&key.digest(&self.hashing))
-    }
-
-    /// The keys that fit before the filter grows by itself.
-    ///
-    /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
-    /// let mut filter = Scalable::with_rate(1_000, 0.01)?;
-    /// assert_eq!(filter.capacity(), 1_000);
-    /// for key in 0..1_100u32 {
-    ///     filter.insert(&key)?;
-    /// }
-    /// assert!(filter.capacity() > 2_900, "it has grown");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn capacity(&self) -> u64 {
-        self.chain.capacity()
-    }
-
-    /// Opens the next component now. Insertions go there first and to the room that is left in older ones afterwards.
-    ///
-    /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
-    /// let mut filter = Scalable::with_rate(1_000, 0.01)?;
-    /// filter.grow()?;
-    /// assert_eq!((filter.components(), filter.capacity()), (2, 3_000));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn grow(&mut self) -> Result<()> {
-        self.open_next().map(|_| ())
-    }
-
-    /// The level behind the highest, so that after a merge, too, rates go on falling.
-    fn open_next(&mut self) -> Result<usize> {
-        let highest = self.chain.rows().iter().map(|component| component.shape.index).max();
-        let shape = self.asked.shape(highest.map_or(0, |index| index.saturating_add(1)))?;
-        self.chain.append(Slices::zeroed(shape)?)
-    }
-
-    /// Takes in everything that `other`, a filter of the same design, holds: its components become the newest.
-    ///
-    /// Nothing is inserted again, so the rates of both filters add up: after a merge of c filters that grew apart the
-    /// bound is c P. [`rate_now`](Self::rate_now) tells where the filter stands. Later components are as tight as if
-    /// the longer of the chains had gone on alone.
-    ///
-    /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
-    /// let (mut here, mut there) = (Scalable::with_rate(100, 0.01)?, Scalable::with_rate(100, 0.01)?);
-    /// here.insert("rose")?;
-    /// there.insert("lily")?;
-    /// here.merge(&there)?;
-    /// assert!(here.contains("rose") && here.contains("lily"));
-    /// assert!(here.merge(&Scalable::with_rate(200, 0.01)?).is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn merge(&mut self, other: &Self) -> Result<()> {
-        same("items", self.asked.items, other.asked.items)?;
-        same("fpr", self.asked.fpr, other.asked.fpr)?;
-        same("growth", self.asked.growth, other.asked.growth)?;
-        same("tightening", self.asked.tightening, other.asked.tightening)?;
-        same("hashing", &self.hashing, &other.hashing)?;
-        self.chain.concatenate(&other.chain, true)
-    }
-
-    /// The frame.
-    ///
-    /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
-    /// let mut filter = Scalable::with_rate(10, 0.01)?;
-    /// for key in 0..100u32 {
-    ///     filter.insert(&key)?;
-    /// }
-    /// assert_eq!(Scalable::from_bytes(&filter.to_bytes())?, filter);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        crate::codec::to_bytes(self)
-    }
-
-    /// Reads a frame of this kind.
-    ///
-    /// ```
-    /// use bouquet::dynamic::scalable::Scalable;
-    /// let mut filter = Scalable::with_rate(100, 0.01)?;
-    /// filter.insert("rose")?;
-    /// let mut frame = filter.to_bytes();
-    /// assert!(Scalable::from_bytes(&frame)?.contains("rose"));
-    /// frame[40] ^= 1;
-    /// assert!(Scalable::from_bytes(&frame).is_err(), "a single bit is noticed");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        crate::codec::from_bytes(bytes)
-    }
-
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
-        digest_batch(&self.hashing, keys, |digest| self.chain.prefetch(&digest))
-    }
-}
-
-impl Structure for Scalable {
-    const FACTS: Facts = Facts {
-        id: "scalable",
-        number: 100,
-        aliases: &["scalable-bloom", "growing"],
-        family: "dynamic",
-        text: Text::new(include_str!("scalable.md")),
-        errors: &[ErrorClass::FalsePositive],
-        note: NoteType::None,
-        parameters: &[ITEMS, FPR, GROWTH, TIGHTENED, SKIP_PRESENT],
-    };
-
-    fn plan(config: &Config) -> Result<Plan> {
-        let asked = Asked::new(config)?;
-        let Level { bits, hashes, .. } = asked.shape(0)?.level;
-        let fpr = expected_rate(&asked, config.choice("skip-present") != "no", asked.items);
-        Ok(Plan { bits, hashes, items: Some(asked.items), fpr: Some(fpr) })
-    }
-
-    fn create(config: &Config) -> Result<Self> {
-        Self::from_config(config)
-    }
-
-    fn config(&self) -> Config {
-        Config::new(KIND.facts())
-            .put("items", Setting::Count(self.asked.items))
-            .put("fpr", Setting::Real(self.asked.fpr))
-            .put("growth", Setting::Count(self.asked.growth))
-            .put("tightening", Setting::Real(self.asked.tightening))
-            .put("skip-present", Setting::Choice(if self.skip_present { "yes" } else { "no" }))
-            .hashed(self.hashing.clone())
-    }
-
-    fn hashing(&self) -> &Hashing {
-        &self.hashing
-    }
-
-    fn stats(&self) -> Stats {
-        let (mut bits, mut ones, mut mean, mut variance) = (0, 0, 0.0, 0.0);
-        for (component, items) in self.chain.links() {
-            let Level { slice_bits, hashes, .. } = component.shape.level;
-            bits += component.bits.len();
-            ones += component.ones();
-            mean += f64::from(hashes) * spread::ones(slice_bits, items, 1);
-            variance += f64::from(hashes) * spread::ones_variance(slice_bits, items, 1);
-        }
-        Stats {
-            items: self.items(),
-            bits,
-            hashes: self.chain.rows().last().map_or(0, |newest| newest.shape.level.hashes),
-            fill: Some(ones as f64 / bits as f64),
-            fpr: Some(self.rate_now()),
-            honest_fill: Some((mean + 8.0 * variance.sqrt()) / bits as f64),
-        }
-    }
-
-    fn expected(&self, items: u64) -> Rates {
-        let rate = expected_rate(&self.asked, self.skip_present, items);
-        Rates { false_positive: Some(rate), ..Rates::default() }
-    }
-
-    fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
-        let links = self.chain.links();
-        encoder.state().u32(links.len() as u32);
-        for (component, items) in links {
-            encoder.state().u32(component.shape.index);
-            encoder.state().u64(items);
-            encoder.bits(&component.bits);
-        }
-    }
-
-    fn decode(decoder: &mut Decoder<'_>) -> Result<Self> {
-        let asked = Asked::new(decoder.config())?;
-        let count = decoder.state().u32()? as usize;
-        let stores = decoder.stores_left();
-        if count != stores {
-            return Err(Error::corrupt("number of components", format!("one for each of {stores} stores"), count));
-        }
-        let mut links = Vec::with_capacity(stores);
-        for _ in 0..stores {
-            let shape = asked.shape(decoder.state().u32()?)?;
-            let items = decoder.state().u64()?;
-            if items > shape.level.capacity {
-                let expected = format!("at most {}", shape.level.capacity);
-                return Err(Error::corrupt("keys in a component", expected, items));
-            }
-            let component = Slices { shape, bits: decoder.bits(shape.level.bits)?, ones: OnceLock::new() };
-            links.push(Link { component, items });
-        }
-        let chain = Chain::from_links(links).ok_or_else(|| Error::corrupt("number of components", "at least 1", 0))?;
-        Ok(Self::with_parts(decoder.config(), asked, chain))
+        self.mechanism.rate_now()
     }
 }
 
@@ -577,20 +525,20 @@ impl Structure for Scalable {
 ///
 /// Follows the chain component by component. Of the keys that arrive, those that seem present are skipped, so to put
 /// one more key in takes 1 / (1 - rate) arrivals, with the rate of that moment.
-fn expected_rate(asked: &Asked, skip_present: bool, items: u64) -> f64 {
+fn expected_rate(series: &Series, items: u64) -> f64 {
     /// Pieces in which the rate of the newest component is taken as constant.
     const STEPS: u32 = 64;
     let mut arrivals = 0.0;
     let mut older = 0.0;
     for index in 0.. {
         // Nothing larger than this can be built, and no count of keys gets there.
-        let Ok(shape) = asked.shape(index) else { break };
+        let Ok(shape) = series.shape(index) else { break };
         let (closed_fill, closed_keys) = shape.closed();
         let step = closed_keys / f64::from(STEPS);
         for i in 0..STEPS {
             let keys = f64::from(i) * step;
             let newest = shape.rate(shape.fill(keys + step / 2.0));
-            let accepted = if skip_present { 1.0 - compound_rate(&[older, newest]) } else { 1.0 };
+            let accepted = if series.skip_present { 1.0 - compound_rate(&[older, newest]) } else { 1.0 };
             let left = (items as f64 - arrivals) * accepted;
             if left <= step {
                 return compound_rate(&[older, shape.rate(shape.fill(keys + left))]);
@@ -600,87 +548,6 @@ fn expected_rate(asked: &Asked, skip_present: bool, items: u64) -> f64 {
         older = compound_rate(&[older, shape.rate(closed_fill)]);
     }
     older
-}
-
-const ITEMS: Parameter = Parameter {
-    name: "items",
-    help: "keys that fit before the filter grows for the first time",
-    of: ParameterType::Count { min: 1, max: MAX_BITS, default: Some(1000) },
-};
-
-const FPR: Parameter =
-    Parameter { help: "bound of the false-positive rate, whatever the number of keys", ..common::FPR };
-
-const GROWTH: Parameter = Parameter {
-    name: "growth",
-    help: "how many times larger each component is than the one before: 2 for slow growth, 4 for fast",
-    of: ParameterType::Count { min: 2, max: 4, default: Some(2) },
-};
-
-const TIGHTENED: Parameter = Parameter {
-    name: "tightening",
-    help: "rate of each component in terms of the one before, from 0.5 to 0.95",
-    of: ParameterType::Real { above: 0.0, below: 1.0, default: Some(0.85) },
-};
-
-const SKIP_PRESENT: Parameter = Parameter {
-    name: "skip-present",
-    help: "whether inserting a key that seems present does nothing, which keeps duplicates out of the count",
-    of: ParameterType::Choice { options: &["yes", "no"] },
-};
-
-impl Contains for Scalable {
-    fn contains(&self, key: &[u8]) -> bool {
-        Scalable::contains(self, key)
-    }
-
-    fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            for (answer, digest) in answers.iter_mut().zip(self.digests(keys)).take(keys.len()) {
-                *answer = self.chain.contains(&digest);
-            }
-        }
-    }
-}
-
-impl Insert for Scalable {
-    fn insert(&mut self, item: Item<'_>) -> Result<bool> {
-        Scalable::insert(self, item.bare()?)
-    }
-
-    fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
-        let mut fresh = 0;
-        for items in items.chunks(BATCH) {
-            for (item, digest) in items.iter().zip(self.digests(items)) {
-                item.bare()?;
-                fresh += u64::from(self.insert_digest(digest)?);
-            }
-        }
-        Ok(fresh)
-    }
-}
-
-impl Grow for Scalable {
-    fn capacity(&self) -> u64 {
-        Scalable::capacity(self)
-    }
-
-    fn grow(&mut self) -> Result<()> {
-        Scalable::grow(self)
-    }
-}
-
-impl Merge for Scalable {
-    fn merge(&mut self, other: &Self) -> Result<()> {
-        Scalable::merge(self, other)
-    }
-}
-
-impl Compress for Scalable {
-    fn entropy_bits(&self) -> f64 {
-        let entropy = |component: &Slices| component.bits.len() as f64 * special::entropy(component.fill());
-        self.chain.rows().iter().map(entropy).sum()
-    }
 }
 
 #[cfg(test)]

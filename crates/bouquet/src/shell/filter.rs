@@ -74,7 +74,8 @@ impl<M: Mechanism> Filter<M> {
     /// The filter of these parts, which must fit together.
     pub(crate) fn of_parts(mechanism: M, settings: M::Settings, hashing: &Hashing, items: u64) -> Self {
         let hashing = M::hashing(&settings, hashing);
-        Filter { mechanism, hashing, items: items.min(MOST_ITEMS), settings }
+        let items = if M::OWN_ITEMS { 0 } else { items.min(MOST_ITEMS) };
+        Filter { mechanism, hashing, items, settings }
     }
 
     /// An empty filter of the settings in `config`, which must be for this kind: for programs that have them as text.
@@ -308,7 +309,7 @@ impl<M: Put> Filter<M> {
     pub fn insert_with<K: Key + ?Sized>(&mut self, key: &K, note: M::Note<'_>) -> M::Outcome {
         let weight = M::weight(&note);
         let outcome = self.mechanism.put_key(&self.hashing, key, note);
-        if outcome.is_done() {
+        if outcome.is_done() && !M::OWN_ITEMS {
             self.items = self.items.saturating_add(weight);
         }
         outcome
@@ -329,7 +330,7 @@ impl<M: for<'a> Put<Note<'a> = ()>> Filter<M> {
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> M::Outcome {
         let outcome = self.mechanism.put_key(&self.hashing, key, ());
-        if outcome.is_done() {
+        if outcome.is_done() && !M::OWN_ITEMS {
             // Cannot overflow: see `MOST_ITEMS`.
             self.items += 1;
         }
@@ -347,7 +348,10 @@ impl<M: for<'a> Put<Note<'a> = ()>> Filter<M> {
     /// ```
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> <M::Outcome as Outcome>::Many {
         let Filter { mechanism, hashing, items, .. } = self;
-        mechanism.put_batch(hashing, keys, items)
+        let mut tally = *items;
+        let sum = mechanism.put_batch(hashing, keys, &mut tally);
+        *items = if M::OWN_ITEMS { 0 } else { tally };
+        sum
     }
 }
 
@@ -487,6 +491,7 @@ impl<M: Unite> Filter<M> {
     pub fn merge(&mut self, other: &Self) -> Result<()> {
         self.comparable(other, M::alike)?;
         self.mechanism.unite(&other.mechanism)?;
+        // Both are zero where the mechanism counts.
         self.items = self.items.saturating_add(other.items).min(MOST_ITEMS);
         Ok(())
     }

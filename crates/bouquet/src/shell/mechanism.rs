@@ -61,6 +61,9 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
     /// Whether operations look at the bytes of a key, not only at its digest.
     const NEEDS_BYTES: bool = false;
 
+    /// Whether the mechanism counts its items itself, by [`items`](Self::items): the shell then keeps no count.
+    const OWN_ITEMS: bool = false;
+
     /// Stores up to this many bits are near: prefetching them does not pay. The default is the second-level cache's
     /// size, for mechanisms that read a place or two per key; those that read more, or find them later, take
     /// [`NEAR_BITS`](key::NEAR_BITS).

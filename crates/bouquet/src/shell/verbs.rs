@@ -33,7 +33,10 @@ impl<M: Put> Insert for Filter<M> {
 
     fn insert_batch(&mut self, batch: &[Item<'_>]) -> Result<u64> {
         let Filter { mechanism, hashing, items, .. } = self;
-        mechanism.put_items(hashing, batch, items)
+        let mut tally = *items;
+        let fresh = mechanism.put_items(hashing, batch, &mut tally);
+        *items = if M::OWN_ITEMS { 0 } else { tally };
+        fresh
     }
 }
 

@@ -1,6 +1,8 @@
 //! Tests of scalable filters: the bound after every insertion, growth, merging, frames.
 
 use super::*;
+use crate::capability::{Insert, Item};
+use crate::kind::{Config, Structure};
 use crate::AnyFilter;
 use crate::hash::Secret;
 
@@ -18,7 +20,7 @@ fn filled(settings: &[(&str, &str)], seed: u64, keys: std::ops::Range<u64>) -> S
 }
 
 fn hashes(filter: &Scalable) -> Vec<u32> {
-    filter.chain.rows().iter().map(|component| component.shape.level.hashes).collect()
+    filter.mechanism.chain.rows().iter().map(|component| component.shape.level.hashes).collect()
 }
 
 /// The share of positive answers to keys that were never inserted.
@@ -51,7 +53,7 @@ fn ten_full_components_have_the_derived_rates_and_sizes() {
     {
         let mut filter = filled(&[("tightening", tightening), ("items", items)], 1, 0..0);
         for key in 0u64.. {
-            if Pick::Newest.choose(&filter.chain, crate::hash::Digest { h1: 0, h2: 0 }).is_none()
+            if Pick::Newest.choose(&filter.mechanism.chain, crate::hash::Digest { h1: 0, h2: 0 }).is_none()
                 && filter.components() == 10
             {
                 break;
@@ -78,7 +80,7 @@ fn the_bound_holds_after_every_single_insertion() {
             let mut filter = filled(&settings, seed, 0..0);
             for key in 0..2_000u64 {
                 filter.insert(&key).unwrap();
-                assert!(filter.rate_now() <= filter.asked.fpr, "{settings:?} after {key}");
+                assert!(filter.rate_now() <= filter.settings().fpr.unwrap(), "{settings:?} after {key}");
             }
         }
     }
@@ -112,7 +114,7 @@ fn the_expected_rate_never_passes_the_bound() {
             let filter = filled(&[("fpr", fpr), ("tightening", tightening), ("items", "3")], 0, 0..0);
             for n in [0, 1, 10, 1000, 1 << 20, 1 << 40, u64::MAX] {
                 let rate = filter.expected(n).false_positive.unwrap();
-                assert!((0.0..=filter.asked.fpr).contains(&rate), "{fpr} {tightening} {n}: {rate}");
+                assert!((0.0..=filter.settings().fpr.unwrap()).contains(&rate), "{fpr} {tightening} {n}: {rate}");
             }
         }
     }
@@ -163,9 +165,9 @@ fn growth_beyond_memory_or_positions_is_an_error_that_loses_nothing() {
     // A chain whose next component would have more than 2^53 bits, and is full.
     let mut filter = filled(&[("items", "1")], 0, 0..1);
     let link = |(component, items): (&Slices, u64)| Link { component: component.clone(), items };
-    let mut links: Vec<_> = filter.chain.links().map(link).collect();
+    let mut links: Vec<_> = filter.mechanism.chain.links().map(link).collect();
     links[0].component.shape.index = 48;
-    filter.chain = Chain::from_links(links).unwrap();
+    filter.mechanism.chain = Chain::from_links(links).unwrap();
     let before = filter.clone();
     assert!(matches!(filter.grow(), Err(Error::TooLarge { .. })));
     assert!(matches!(filter.insert(&2u64), Err(Error::TooLarge { .. })));
@@ -186,7 +188,7 @@ fn a_union_contains_both_sets_and_its_rate_is_the_compound_of_both() {
     let again = union.clone();
     union.merge(&b).unwrap();
     assert_eq!(union, again, "what is already there is not added twice");
-    let highest = |filter: &Scalable| filter.chain.rows().iter().map(|component| component.shape.index).max();
+    let highest = |filter: &Scalable| filter.mechanism.chain.rows().iter().map(|component| component.shape.index).max();
     union.grow().unwrap();
     assert_eq!(highest(&union), highest(&again).map(|index| index + 1));
 }
@@ -254,14 +256,14 @@ fn frames_whose_state_contradicts_their_stores_are_refused() {
         let mut out = Vec::new();
         let write = |encoder: &mut Encoder<'_>| {
             encoder.state().u32(components);
-            for component in filter.chain.rows() {
+            for component in filter.mechanism.chain.rows() {
                 encoder.state().u32(index + component.shape.index);
                 encoder.state().u64(items);
             }
         };
         let fill = |encoder: &mut Encoder<'static>| {
             write(encoder);
-            let stores: Vec<BitStore> = filter.chain.rows().iter().map(|component| component.bits.clone()).collect();
+            let stores: Vec<BitStore> = filter.mechanism.chain.rows().iter().map(|component| component.bits.clone()).collect();
             Box::leak(stores.into_boxed_slice()).iter().for_each(|bits| encoder.bits(bits));
         };
         crate::codec::write_frame(KIND.facts(), &filter.config(), false, fill, &mut out).unwrap();
