@@ -82,7 +82,7 @@ pub use sets::filter_bank::FilterBank;
 pub use shared::{SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};
 pub use shell::Filter;
 pub use values::bloomier::Bloomier;
-pub use values::iblt::Iblt;
+pub use values::iblt::{Iblt, IbltSettings};
 
 /// The stores of single kinds, for the benchmarks of this repository; no promise of stability.
 #[cfg(feature = "internals")]

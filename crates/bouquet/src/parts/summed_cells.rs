@@ -20,26 +20,19 @@ use crate::error::{Error, Result, same};
 use crate::hash::Hashing;
 use crate::parts::peel::{self, peel_cells};
 use crate::parts::slices::HashWords;
+use crate::shell::choices;
 use crate::store::{Words, field_max, read_field, write_field};
 
 /// How records are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Accumulator {
+pub enum Accumulator {
     /// By XOR: smallest. The same record twice leaves nothing but its count.
     Xor,
     /// By addition: keys and values of up to 8 bytes. The same record any number of times is revealed as one.
     Sum,
 }
 
-impl Accumulator {
-    /// The name that people read.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Accumulator::Xor => "xor",
-            Accumulator::Sum => "sum",
-        }
-    }
-}
+choices!(Accumulator { Xor = "xor", Sum = "sum" });
 
 /// The widest key or value: its length is one byte.
 pub(crate) const MAX_BYTES: u32 = 255;

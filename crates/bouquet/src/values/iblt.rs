@@ -1,63 +1,27 @@
 #![doc = include_str!("iblt.md")]
 
-use crate::capability::{
-    Answer, Contains, Count, Get, Insert, Item, List, Listing, Merge, Multiplicity, Note, NoteType, Remove, Value,
-};
+use crate::capability::{Answer, Listing, Multiplicity, Note, NoteType, Value};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::key::Key;
-use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
-    kind,
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, common, kind};
+pub use crate::parts::summed_cells::Accumulator;
+use crate::parts::summed_cells::{CellTable, Found, MAX_BYTES, MAX_HASHES, MAX_SUM_BYTES, Record, Shape};
+use crate::shell::{
+    Choice, Enumerate, Fields, Filter, FromNote, Hashed, Lookup, Mechanism, Put, Settings, Take, Tally, Test, Unite,
+    fields,
 };
-use crate::parts::summed_cells::{Accumulator, CellTable, Found, MAX_BYTES, MAX_HASHES, MAX_SUM_BYTES, Record, Shape};
 use crate::theory::{partitioned, peeling, special};
 
 /// The registry's row.
 pub const KIND: Kind = kind!(Iblt);
 
-const CELLS: Parameter = Parameter {
-    name: "cells",
-    help: "cells, rounded up to a multiple of the hashes, instead of a capacity",
-    of: ParameterType::Count { min: 1, max: 1 << 48, default: None },
-};
-
-const HASHES: Parameter = Parameter {
-    name: "hashes",
-    help: "cells per key; 4, or 3 above 10,000 items, when not given",
-    of: ParameterType::Count { min: 3, max: MAX_HASHES as u64, default: None },
-};
-
-const ACCUMULATOR: Parameter = Parameter {
-    name: "accumulator",
-    help: "how pairs are summed; sum tolerates duplicates and takes up to 8 bytes",
-    of: ParameterType::Choice { options: &["xor", "sum"] },
-};
-
-const KEY_BYTES: Parameter = Parameter {
-    name: "key-bytes",
-    help: "the longest key; 16 (sum: 8) when not given",
-    of: ParameterType::Count { min: 1, max: MAX_BYTES as u64, default: None },
-};
-
-const VALUE_BYTES: Parameter = Parameter {
-    name: "value-bytes",
-    help: "the longest value; 0 for none",
-    of: ParameterType::Count { min: 0, max: MAX_BYTES as u64, default: Some(8) },
-};
-
-const HASH_BITS: Parameter = Parameter {
-    name: "hash-bits",
-    help: "bits of the check sum in each cell",
-    of: ParameterType::Count { min: 32, max: 64, default: Some(64) },
-};
-
 /// A table of pairs that can be listed again.
 ///
 /// ```
+/// use bouquet::Iblt;
 /// use bouquet::capability::{Answer, Value};
-/// use bouquet::values::iblt::Iblt;
 /// let mut table = Iblt::with_capacity(100)?;
 /// table.insert("rose", b"red")?;
 /// table.insert("lily", b"white")?;
@@ -68,10 +32,63 @@ const HASH_BITS: Parameter = Parameter {
 /// assert_eq!(listing.entries[0].key, b"lily");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Iblt {
-    table: CellTable,
-    planned_items: Option<u64>,
+pub type Iblt = Filter<Pairs>;
+
+const CELLS: Parameter =
+    Parameter::count("cells", "cells, rounded up to a multiple of the hashes, instead of a capacity", 1, 1 << 48);
+const HASHES: Parameter =
+    Parameter::count("hashes", "cells per key; 4, or 3 above 10,000 items, when not given", 3, MAX_HASHES as u64);
+const ACCUMULATOR: Parameter = Parameter::choice(
+    "accumulator",
+    "how pairs are summed; sum tolerates duplicates and takes up to 8 bytes",
+    &["xor", "sum"],
+);
+const KEY_BYTES: Parameter =
+    Parameter::count("key-bytes", "the longest key; 16 (sum: 8) when not given", 1, MAX_BYTES as u64);
+const VALUE_BYTES: Parameter =
+    Parameter::count("value-bytes", "the longest value; 0 for none", 0, MAX_BYTES as u64).or(8);
+const HASH_BITS: Parameter = Parameter::count("hash-bits", "bits of the check sum in each cell", 32, 64).or(64);
+
+/// The settings of a table.
+///
+/// ```
+/// use bouquet::{Iblt, IbltSettings, values::iblt::Accumulator};
+/// let settings = IbltSettings { items: Some(50), accumulator: Some(Accumulator::Sum), ..Default::default() };
+/// let mut table = Iblt::with(settings)?;
+/// for _ in 0..3 {
+///     table.insert(&7u64, b"x")?;
+/// }
+/// assert_eq!(table.list().entries[0].count, 3);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IbltSettings {
+    /// Pairs that it is to list.
+    pub items: Option<u64>,
+    /// The number of cells.
+    pub cells: Option<u64>,
+    /// Cells per key.
+    pub hashes: Option<u32>,
+    /// How pairs are summed.
+    pub accumulator: Option<Accumulator>,
+    /// The longest key.
+    pub key_bytes: Option<u32>,
+    /// The longest value.
+    pub value_bytes: Option<u32>,
+    /// Bits of the check sum in each cell.
+    pub hash_bits: Option<u32>,
+}
+
+impl Settings for IbltSettings {
+    const FIELDS: Fields<Self> = fields![
+        items: common::ITEMS,
+        cells: CELLS,
+        hashes: HASHES,
+        accumulator: ACCUMULATOR,
+        key_bytes: KEY_BYTES,
+        value_bytes: VALUE_BYTES,
+        hash_bits: HASH_BITS,
+    ];
 }
 
 /// How often a table of the planned size may have two keys in the same cells; it decides the size of small ones.
@@ -96,49 +113,38 @@ fn cells_for(items: u64, hashes: u32) -> Result<u64> {
     Ok(slice.ceil() as u64 * u64::from(hashes))
 }
 
-fn shape_of(config: &Config) -> Result<Shape> {
-    let items = config.count("items");
-    let given = config.count("hashes").map(|hashes| hashes as u32);
-    let hashes = given.unwrap_or(if items.is_some_and(|items| items > 10_000) { 3 } else { 4 });
-    let cells = match (config.count("cells"), items) {
+/// The shape that the settings describe.
+fn shape(settings: &IbltSettings) -> Result<Shape> {
+    let items = settings.items;
+    let hashes = settings.hashes.unwrap_or(if items.is_some_and(|items| items > 10_000) { 3 } else { 4 });
+    let cells = match (settings.cells, items) {
         (Some(cells), _) => cells,
         (None, Some(items)) => cells_for(items, hashes)
             .map_err(|_| Error::TooLarge { what: "the table".into(), bytes: u128::from(items) * 16 })?,
-        (None, None) => {
-            return Err(Error::parameter("items", common::ITEMS.range(), "missing (or give `cells`)"));
-        }
+        (None, None) => return Err(common::ITEMS.missing("cells")),
     };
-    let accumulator = match config.choice("accumulator") {
-        "sum" => Accumulator::Sum,
-        _ => Accumulator::Xor,
-    };
+    let accumulator = ACCUMULATOR.need(settings.accumulator)?;
     let (key_default, most) = match accumulator {
         Accumulator::Xor => (16, MAX_BYTES),
         Accumulator::Sum => (8, MAX_SUM_BYTES),
     };
-    let width = |name: &str, default: u64| {
-        let bytes = config.count(name).unwrap_or(default);
-        if bytes > most.into() {
-            let expected = format!("at most {most} with the accumulator {}", accumulator.name());
-            return Err(Error::parameter(name, expected, bytes));
+    let width = |parameter: &Parameter, bytes: u32| {
+        if bytes > most {
+            let expected = format!("at most {most} with the accumulator {}", accumulator.word());
+            return Err(Error::parameter(parameter.name, expected, bytes));
         }
-        Ok(bytes as u32)
+        Ok(bytes)
     };
     let shape = Shape {
         slice_len: cells.div_ceil(hashes.into()),
         hashes,
         accumulator,
-        key_bytes: width("key-bytes", key_default)?,
-        value_bytes: width("value-bytes", 8)?,
-        hash_bits: config.need("hash-bits")? as u32,
+        key_bytes: width(&KEY_BYTES, settings.key_bytes.unwrap_or(key_default))?,
+        value_bytes: width(&VALUE_BYTES, VALUE_BYTES.need(settings.value_bytes)?)?,
+        hash_bits: HASH_BITS.need(settings.hash_bits)?,
     };
     shape.bits()?;
     Ok(shape)
-}
-
-/// A secret gives unrelated digests for tables of another shape.
-fn bind(shape: &Shape, hashing: &Hashing) -> Hashing {
-    hashing.clone().bind(&format!("{} {} {}", Iblt::FACTS.id, shape.cells(), shape.hashes))
 }
 
 /// The rates of a table of this shape with `items` distinct keys.
@@ -149,317 +155,13 @@ fn rates(shape: &Shape, items: u64) -> Rates {
     Rates { false_positive: Some(shared), over_count: Some(unreadable), unknown: Some(unreadable), ..Rates::default() }
 }
 
-impl Iblt {
-    /// A table that can list up to `items` pairs (in 99 of 100 cases or more), with the default widths.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// assert_eq!(Iblt::with_capacity(100)?.cells(), 152);
-    /// assert!(Iblt::with_capacity(0).is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_capacity(items: u64) -> Result<Self> {
-        Self::from_config(&Config::new(KIND.facts()).with("items", Setting::Count(items))?)
-    }
-
-    /// A table of `cells` cells, rounded up to a multiple of `hashes`, with `hashes` cells per key.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// assert_eq!(Iblt::with_size(1_000, 3)?.cells(), 1_002);
-    /// assert!(Iblt::with_size(1_000, 2).is_err(), "two cells per key do not peel");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_size(cells: u64, hashes: u32) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("cells", Setting::Count(cells))?;
-        Self::from_config(&config.with("hashes", Setting::Count(hashes.into()))?)
-    }
-
-    /// An empty table of the settings in `config`, which must be for this kind.
-    ///
-    /// ```
-    /// use bouquet::kind::Config;
-    /// use bouquet::values::iblt::{Iblt, KIND};
-    /// let config = Config::new(KIND.facts()).set("items", "50")?.set("accumulator", "sum")?;
-    /// let mut table = Iblt::from_config(&config)?;
-    /// for _ in 0..3 {
-    ///     table.insert(&7u64, b"x")?;
-    /// }
-    /// assert_eq!(table.list().entries[0].count, 3);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_config(config: &Config) -> Result<Self> {
-        let shape = shape_of(config)?;
-        let table = CellTable::zeroed(shape, bind(&shape, config.hashing()))?;
-        Ok(Iblt { table, planned_items: config.count("items") })
-    }
-
-    /// The number of cells.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// assert_eq!(Iblt::with_size(90, 3)?.cells(), 90);
-    /// assert!(Iblt::with_capacity(1_000_000)?.cells() > 1_222_000, "the threshold of three cells per key");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn cells(&self) -> u64 {
-        self.table.shape().cells()
-    }
-
-    /// Cells per key.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// assert_eq!((Iblt::with_capacity(100)?.hashes(), Iblt::with_capacity(100_000)?.hashes()), (4, 3));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn hashes(&self) -> u32 {
-        self.table.shape().hashes
-    }
-
-    fn record<K: Key + ?Sized>(&self, key: &K, value: &[u8]) -> Result<Record> {
-        key.with_bytes(|key| Record::new(self.table.shape(), key, value))
-    }
-
-    /// Inserts a pair and says whether the key was certainly not held before. A key or a value that is too wide is
-    /// [`Error::Item`].
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// assert!(table.insert("rose", b"red")?);
-    /// assert!(!table.insert("rose", b"white")?, "the key was there");
-    /// assert!(table.insert("a key of more than 16 bytes", b"red").is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K, value: &[u8]) -> Result<bool> {
-        let record = self.record(key, value)?;
-        let fresh = matches!(self.table.look_up(record.key()), Found::Absent);
-        self.table.add(&record, 1);
-        Ok(fresh)
-    }
-
-    /// Removes a pair. If it is certainly not held (the key is absent, or has another value) this is
-    /// [`Error::NotPresent`], and nothing changes.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// table.insert("rose", b"red")?;
-    /// assert!(table.remove("rose", b"white").is_err(), "it has another value");
-    /// table.remove("rose", b"red")?;
-    /// assert!(!table.contains("rose"));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn remove<K: Key + ?Sized>(&mut self, key: &K, value: &[u8]) -> Result<()> {
-        let record = self.record(key, value)?;
-        match self.table.look_up(record.key()) {
-            Found::Absent => return Err(Error::NotPresent),
-            Found::Held(held, _) if held.value() != value => return Err(Error::NotPresent),
-            Found::Held(..) | Found::Unknown(_) => {}
-        }
-        self.table.add(&record, -1);
-        Ok(())
-    }
-
-    /// Removes a pair without looking whether it is held, as when its insertion is still to come, from another host
-    /// perhaps. Until then it is listed with a negative count.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// table.remove_ahead("rose", b"red")?;
-    /// assert_eq!(table.list().entries[0].count, -1);
-    /// table.insert("rose", b"red")?;
-    /// assert!(table.list().entries.is_empty());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn remove_ahead<K: Key + ?Sized>(&mut self, key: &K, value: &[u8]) -> Result<()> {
-        let record = self.record(key, value)?;
-        self.table.add(&record, -1);
-        Ok(())
-    }
-
-    /// Removes a key with whatever value it has. [`Error::Ambiguous`] if the value cannot be read at present.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// table.insert("rose", b"red")?;
-    /// table.remove_key("rose")?;
-    /// assert!(!table.contains("rose") && table.remove_key("rose").is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn remove_key<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        match key.with_bytes(|key| self.table.look_up(key)) {
-            Found::Absent => Err(Error::NotPresent),
-            Found::Unknown(_) => Err(Error::Ambiguous {
-                what: "the key's value cannot be read, as all its cells hold other keys too; give the value".into(),
-            }),
-            Found::Held(record, _) => {
-                self.table.add(&record, -1);
-                Ok(())
-            }
-        }
-    }
-
-    /// The value of a key, if it can be read.
-    ///
-    /// ```
-    /// use bouquet::{capability::{Answer, Value}, values::iblt::Iblt};
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// table.insert("rose", b"red")?;
-    /// assert_eq!(table.get("rose"), Answer::Value(Value::Bytes(b"red".to_vec())));
-    /// assert_eq!(table.get("thistle"), Answer::Absent);
-    /// (0..1_000u64).try_for_each(|key| table.insert(&key, b"").map(|_| ()))?;
-    /// assert_eq!(table.get("rose"), Answer::Unknown, "too many for now");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn get<K: Key + ?Sized>(&self, key: &K) -> Answer {
-        match key.with_bytes(|key| self.table.look_up(key)) {
-            Found::Absent => Answer::Absent,
-            Found::Held(record, _) => Answer::Value(Value::Bytes(record.value().to_vec())),
-            Found::Unknown(_) => Answer::Unknown,
-        }
-    }
-
-    /// Whether the key may be held; `false` is certain.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// table.insert("rose", b"red")?;
-    /// assert!(table.contains("rose") && !table.contains("thistle"));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        key.with_bytes(|key| !matches!(self.table.look_up(key), Found::Absent))
-    }
-
-    /// How often the key is held. Exact where a cell holds the key alone; elsewhere the smallest count among its cells,
-    /// which is never too small.
-    ///
-    /// With the accumulator `xor` a key that is held twice is never alone in this sense, but the smallest count is right as
-    /// long as one of its cells holds no other key.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// table.insert("rose", b"red")?;
-    /// table.insert("rose", b"red")?;
-    /// assert_eq!((table.count("rose"), table.count("thistle")), (2, 0));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn count<K: Key + ?Sized>(&self, key: &K) -> u64 {
-        match key.with_bytes(|key| self.table.look_up(key)) {
-            Found::Absent => 0,
-            // Counts can be too small only if something was removed ahead of its insertion; the key still may be held.
-            Found::Held(_, count) | Found::Unknown(count) => count.max(1).unsigned_abs(),
-        }
-    }
-
-    /// Everything that can be decoded, with negative counts for what was removed ahead; the table stays as it is.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// (0..1_000u64).try_for_each(|key| table.insert(&key, b"").map(|_| ()))?;
-    /// assert!(table.list().undecoded > 0, "far more than ten");
-    /// (10..1_000u64).try_for_each(|key| table.remove(&key, b""))?;
-    /// assert_eq!((table.list().undecoded, table.list().entries.len()), (0, 10));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn list(&self) -> Listing {
-        self.table.clone().drain()
-    }
-
-    /// The same, without a copy of the table: what was decoded is taken out.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// table.insert("rose", b"red")?;
-    /// assert_eq!(table.drain().entries.len(), 1);
-    /// assert_eq!(table, Iblt::with_capacity(10)?);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn drain(&mut self) -> Listing {
-        self.table.drain()
-    }
-
-    /// Takes in everything that `other` holds.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let (mut here, mut there) = (Iblt::with_capacity(10)?, Iblt::with_capacity(10)?);
-    /// here.insert("rose", b"red")?;
-    /// there.insert("lily", b"white")?;
-    /// here.merge(&there)?;
-    /// assert_eq!(here.list().entries.len(), 2);
-    /// assert!(here.merge(&Iblt::with_capacity(100)?).is_err(), "tables of one size only");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn merge(&mut self, other: &Self) -> Result<()> {
-        self.table.combine(&other.table, 1)
-    }
-
-    /// Takes out everything that `other` holds. What both hold cancels without having been known; the rest is listed with
-    /// count 1 where only this table had it and -1 where only the other had.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let (mut here, mut there) = (Iblt::with_capacity(10)?, Iblt::with_capacity(10)?);
-    /// for key in 0..1_000u64 {
-    ///     here.insert(&key, b"")?;
-    ///     there.insert(&(key + 1), b"")?;
-    /// }
-    /// here.subtract(&there)?;
-    /// let mut counts: Vec<_> = here.list().entries.iter().map(|entry| (entry.key[0], entry.count)).collect();
-    /// counts.sort();
-    /// assert_eq!(counts, [(0, 1), (232, -1)]); // 0 is only here, 1000 = 3 * 256 + 232 only there
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn subtract(&mut self, other: &Self) -> Result<()> {
-        self.table.combine(&other.table, -1)
-    }
-
-    /// The frame.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// table.insert("rose", b"red")?;
-    /// assert_eq!(Iblt::from_bytes(&table.to_bytes())?, table);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        crate::codec::to_bytes(self)
-    }
-
-    /// Reads a frame of this kind.
-    ///
-    /// ```
-    /// use bouquet::values::iblt::Iblt;
-    /// let mut table = Iblt::with_capacity(10)?;
-    /// table.insert("rose", b"red")?;
-    /// let frame = table.to_bytes();
-    /// assert!(Iblt::from_bytes(&frame)?.contains("rose"));
-    /// assert!(Iblt::from_bytes(&frame[..frame.len() - 1]).is_err(), "cut short");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        crate::codec::from_bytes(bytes)
-    }
+/// Cells that sum up pairs. They keep the hashing, too: what comes out of them is hashed again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pairs {
+    table: CellTable,
 }
 
-impl Structure for Iblt {
+impl Mechanism for Pairs {
     const FACTS: Facts = Facts {
         id: "iblt",
         number: 201,
@@ -468,46 +170,52 @@ impl Structure for Iblt {
         text: Text::new(include_str!("iblt.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount, ErrorClass::Unknown],
         note: NoteType::Bytes,
-        parameters: &[common::ITEMS, CELLS, HASHES, ACCUMULATOR, KEY_BYTES, VALUE_BYTES, HASH_BITS],
+        parameters: &[],
     };
 
-    fn plan(config: &Config) -> Result<Plan> {
-        let shape = shape_of(config)?;
-        let items = config.count("items");
+    const NEEDS_BYTES: bool = true;
+    const OWN_ITEMS: bool = true;
+
+    type Settings = IbltSettings;
+
+    fn resolve(asked: &IbltSettings) -> Result<IbltSettings> {
+        let shape = shape(asked)?;
+        Ok(IbltSettings {
+            items: asked.items,
+            cells: Some(shape.cells()),
+            hashes: Some(shape.hashes),
+            accumulator: Some(shape.accumulator),
+            key_bytes: Some(shape.key_bytes),
+            value_bytes: Some(shape.value_bytes),
+            hash_bits: Some(shape.hash_bits),
+        })
+    }
+
+    fn plan(settings: &IbltSettings) -> Result<Plan> {
+        let (shape, items) = (shape(settings)?, settings.items);
         let fpr = items.and_then(|items| rates(&shape, items).false_positive);
         Ok(Plan { bits: shape.bits()?, hashes: shape.hashes, items, fpr })
     }
 
-    fn create(config: &Config) -> Result<Self> {
-        Self::from_config(config)
+    fn empty(settings: &IbltSettings, hashing: &Hashing) -> Result<Self> {
+        Ok(Pairs { table: CellTable::zeroed(shape(settings)?, Self::hashing(settings, hashing))? })
     }
 
-    fn config(&self) -> Config {
-        let shape = self.table.shape();
-        let config = Config::new(KIND.facts())
-            .put("cells", Setting::Count(shape.cells()))
-            .put("hashes", Setting::Count(shape.hashes.into()))
-            .put("accumulator", Setting::Choice(shape.accumulator.name()))
-            .put("key-bytes", Setting::Count(shape.key_bytes.into()))
-            .put("value-bytes", Setting::Count(shape.value_bytes.into()))
-            .put("hash-bits", Setting::Count(shape.hash_bits.into()))
-            .hashed(self.table.hashing().clone());
-        match self.planned_items {
-            Some(items) => config.put("items", Setting::Count(items)),
-            None => config,
-        }
+    fn domain(settings: &IbltSettings) -> String {
+        format!("iblt {} {}", settings.cells.unwrap_or(0), settings.hashes.unwrap_or(0))
     }
 
-    fn hashing(&self) -> &Hashing {
-        self.table.hashing()
+    fn items(&self, _: u64) -> u64 {
+        u64::try_from(self.table.items().max(0)).unwrap_or(u64::MAX)
     }
 
-    fn stats(&self) -> Stats {
+    fn stats(&self, items: u64) -> Stats {
         let (fill, mixed) = self.table.occupancy();
+        let shape = self.table.shape();
         Stats {
-            items: u64::try_from(self.table.items().max(0)).unwrap_or(u64::MAX),
-            bits: self.cells() * u64::from(self.table.shape().cell_bits()),
-            hashes: self.hashes(),
+            items,
+            bits: shape.cells() * u64::from(shape.cell_bits()),
+            hashes: shape.hashes,
             fill: Some(fill),
             // Which cells hold one pair alone cannot be told without the secret.
             fpr: self.table.hashing().is_usable().then(|| mixed.iter().product()),
@@ -520,62 +228,225 @@ impl Structure for Iblt {
         rates(self.table.shape(), items)
     }
 
-    fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
+    /// Store: the cells.
+    fn encode<'a>(&'a self, _: u64, encoder: &mut Encoder<'a>) {
         encoder.words(self.table.words());
     }
 
-    fn decode(decoder: &mut Decoder<'_>) -> Result<Self> {
-        let shape = shape_of(decoder.config())?;
+    fn decode(settings: &IbltSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+        let shape = shape(settings)?;
         let words = decoder.words(shape.bits()?.div_ceil(64))?;
-        let table = CellTable::from_words(shape, bind(&shape, decoder.config().hashing()), words)
+        let hashing = Self::hashing(settings, decoder.config().hashing());
+        let table = CellTable::from_words(shape, hashing, words)
             .ok_or_else(|| Error::corrupt("bits behind the last cell", "0", "1"))?;
-        Ok(Iblt { table, planned_items: decoder.config().count("items") })
+        Ok((Pairs { table }, 0))
     }
 }
 
-impl Contains for Iblt {
-    fn contains(&self, key: &[u8]) -> bool {
-        Iblt::contains(self, key)
+impl Test for Pairs {
+    fn test(&self, key: Hashed<'_>) -> bool {
+        !matches!(self.table.look_up(key.bytes), Found::Absent)
     }
 }
 
-impl Insert for Iblt {
-    fn insert(&mut self, item: Item<'_>) -> Result<bool> {
-        Iblt::insert(self, item.key, item.bytes()?)
+impl Put for Pairs {
+    type Note<'a> = &'a [u8];
+    type Outcome = Result<bool>;
+
+    /// A key or a value that is too wide is [`Error::Item`].
+    fn put(&mut self, key: Hashed<'_>, value: &[u8]) -> Result<bool> {
+        let record = Record::new(self.table.shape(), key.bytes, value)?;
+        let fresh = matches!(self.table.look_up(record.key()), Found::Absent);
+        self.table.add(&record, 1);
+        Ok(fresh)
     }
 }
 
-impl Remove for Iblt {
+impl Take for Pairs {
+    type Note<'a> = Note<'a>;
+
     /// Removes a pair; without a note, the key with the value that it has.
-    fn remove(&mut self, item: Item<'_>) -> Result<()> {
-        match item.note {
-            Note::None => self.remove_key(item.key),
-            _ => Iblt::remove(self, item.key, item.bytes()?),
+    fn take(&mut self, key: Hashed<'_>, note: Note<'_>) -> Result<()> {
+        let found = self.table.look_up(key.bytes);
+        let record = match (note, found) {
+            (_, Found::Absent) => return Err(Error::NotPresent),
+            (Note::None, Found::Held(record, _)) => record,
+            (Note::None, Found::Unknown(_)) => {
+                let what = "the key's value cannot be read, as all its cells hold other keys too; give the value";
+                return Err(Error::Ambiguous { what: what.into() });
+            }
+            (note, found) => {
+                let value: &[u8] = FromNote::from_note(note)?;
+                if matches!(found, Found::Held(held, _) if held.value() != value) {
+                    return Err(Error::NotPresent);
+                }
+                Record::new(self.table.shape(), key.bytes, value)?
+            }
+        };
+        self.table.add(&record, -1);
+        Ok(())
+    }
+}
+
+impl Tally for Pairs {
+    /// Exact where a cell holds the key alone; elsewhere the smallest count among its cells, which is never too small.
+    ///
+    /// With the accumulator `xor` a key that is held twice is never alone in this sense, but the smallest count is right as
+    /// long as one of its cells holds no other key.
+    fn tally(&self, key: Hashed<'_>) -> Multiplicity {
+        let count = match self.table.look_up(key.bytes) {
+            Found::Absent => 0,
+            // Counts can be too small only if something was removed ahead of its insertion; the key still may be held.
+            Found::Held(_, count) | Found::Unknown(count) => count.max(1).unsigned_abs(),
+        };
+        Multiplicity { count, at_least: false }
+    }
+}
+
+impl Lookup for Pairs {
+    fn lookup(&self, key: Hashed<'_>) -> Answer {
+        match self.table.look_up(key.bytes) {
+            Found::Absent => Answer::Absent,
+            Found::Held(record, _) => Answer::Value(Value::Bytes(record.value().to_vec())),
+            Found::Unknown(_) => Answer::Unknown,
         }
     }
 }
 
-impl Count for Iblt {
-    fn count(&self, key: &[u8]) -> Multiplicity {
-        Multiplicity { count: Iblt::count(self, key), at_least: false }
+impl Enumerate for Pairs {
+    /// Negative counts are of pairs that were removed ahead.
+    fn enumerate(&self, _: &Hashing) -> Listing {
+        self.table.clone().drain()
     }
 }
 
-impl Get for Iblt {
-    fn get(&self, key: &[u8]) -> Answer {
-        Iblt::get(self, key)
+impl Unite for Pairs {
+    fn unite(&mut self, other: &Self) -> Result<()> {
+        self.table.combine(&other.table, 1)
     }
 }
 
-impl List for Iblt {
-    fn list(&self) -> Listing {
-        Iblt::list(self)
+impl Iblt {
+    /// A table that can list up to `items` pairs (in 99 of 100 cases or more), with the default widths.
+    ///
+    /// ```
+    /// use bouquet::Iblt;
+    /// assert_eq!(Iblt::with_capacity(100)?.settings().cells, Some(152));
+    /// assert!(Iblt::with_capacity(0).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn with_capacity(items: u64) -> Result<Self> {
+        Self::with(IbltSettings { items: Some(items), ..Default::default() })
     }
-}
 
-impl Merge for Iblt {
-    fn merge(&mut self, other: &Self) -> Result<()> {
-        Iblt::merge(self, other)
+    /// A table of `cells` cells, rounded up to a multiple of `hashes`, with `hashes` cells per key.
+    ///
+    /// ```
+    /// use bouquet::Iblt;
+    /// assert_eq!(Iblt::with_size(1_000, 3)?.settings().cells, Some(1_002));
+    /// assert!(Iblt::with_size(1_000, 2).is_err(), "two cells per key do not peel");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn with_size(cells: u64, hashes: u32) -> Result<Self> {
+        Self::with(IbltSettings { cells: Some(cells), hashes: Some(hashes), ..Default::default() })
+    }
+
+    /// Inserts a pair and says whether the key was certainly not held before. A key or a value that is too wide is
+    /// [`Error::Item`].
+    ///
+    /// ```
+    /// use bouquet::Iblt;
+    /// let mut table = Iblt::with_capacity(10)?;
+    /// assert!(table.insert("rose", b"red")?);
+    /// assert!(!table.insert("rose", b"white")?, "the key was there");
+    /// assert!(table.insert("a key of more than 16 bytes", b"red").is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K, value: &[u8]) -> Result<bool> {
+        self.insert_with(key, value)
+    }
+
+    /// Removes a pair. If it is certainly not held (the key is absent, or has another value) this is
+    /// [`Error::NotPresent`], and nothing changes.
+    ///
+    /// ```
+    /// use bouquet::Iblt;
+    /// let mut table = Iblt::with_capacity(10)?;
+    /// table.insert("rose", b"red")?;
+    /// assert!(table.remove("rose", b"white").is_err(), "it has another value");
+    /// table.remove("rose", b"red")?;
+    /// assert!(!table.contains("rose"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn remove<K: Key + ?Sized>(&mut self, key: &K, value: &[u8]) -> Result<()> {
+        self.remove_with(key, Note::Bytes(value))
+    }
+
+    /// Removes a pair without looking whether it is held, as when its insertion is still to come, from another host
+    /// perhaps. Until then it is listed with a negative count.
+    ///
+    /// ```
+    /// use bouquet::Iblt;
+    /// let mut table = Iblt::with_capacity(10)?;
+    /// table.remove_ahead("rose", b"red")?;
+    /// assert_eq!(table.list().entries[0].count, -1);
+    /// table.insert("rose", b"red")?;
+    /// assert!(table.list().entries.is_empty());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn remove_ahead<K: Key + ?Sized>(&mut self, key: &K, value: &[u8]) -> Result<()> {
+        let table = &mut self.mechanism.table;
+        let record = key.with_bytes(|key| Record::new(table.shape(), key, value))?;
+        table.add(&record, -1);
+        Ok(())
+    }
+
+    /// Removes a key with whatever value it has. [`Error::Ambiguous`] if the value cannot be read at present.
+    ///
+    /// ```
+    /// use bouquet::Iblt;
+    /// let mut table = Iblt::with_capacity(10)?;
+    /// table.insert("rose", b"red")?;
+    /// table.remove_key("rose")?;
+    /// assert!(!table.contains("rose") && table.remove_key("rose").is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn remove_key<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
+        self.remove_with(key, Note::None)
+    }
+
+    /// Everything that can be decoded, as [`list`](Self::list) gives it, without a copy of the table: it is taken out.
+    ///
+    /// ```
+    /// use bouquet::Iblt;
+    /// let mut table = Iblt::with_capacity(10)?;
+    /// table.insert("rose", b"red")?;
+    /// assert_eq!(table.drain().entries.len(), 1);
+    /// assert_eq!(table, Iblt::with_capacity(10)?);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn drain(&mut self) -> Listing {
+        self.mechanism.table.drain()
+    }
+
+    /// Takes out everything that `other` holds. What both hold cancels without having been known; the rest is listed with
+    /// count 1 where only this table had it and -1 where only the other had.
+    ///
+    /// ```
+    /// use bouquet::Iblt;
+    /// let (mut here, mut there) = (Iblt::with_capacity(10)?, Iblt::with_capacity(10)?);
+    /// for key in 0..1_000u64 {
+    ///     here.insert(&key, b"")?;
+    ///     there.insert(&(key + 1), b"")?;
+    /// }
+    /// here.subtract(&there)?;
+    /// let mut counts: Vec<_> = here.list().entries.iter().map(|entry| (entry.key[0], entry.count)).collect();
+    /// counts.sort();
+    /// assert_eq!(counts, [(0, 1), (232, -1)]); // 0 is only here, 1000 = 3 * 256 + 232 only there
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn subtract(&mut self, other: &Self) -> Result<()> {
+        self.mechanism.table.combine(&other.mechanism.table, -1)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Tests of scalable filters: the bound after every insertion, growth, merging, frames.
 
 use super::*;
-use crate::capability::{Insert, Item};
-use crate::kind::{Config, Structure};
 use crate::AnyFilter;
+use crate::capability::{Insert, Item};
 use crate::hash::Secret;
+use crate::kind::{Config, Structure};
 
 fn config(settings: &[(&str, &str)], seed: u64) -> Config {
     let config = Config::new(KIND.facts()).hashed(Hashing::seeded(seed));
@@ -263,7 +263,8 @@ fn frames_whose_state_contradicts_their_stores_are_refused() {
         };
         let fill = |encoder: &mut Encoder<'static>| {
             write(encoder);
-            let stores: Vec<BitStore> = filter.mechanism.chain.rows().iter().map(|component| component.bits.clone()).collect();
+            let stores: Vec<BitStore> =
+                filter.mechanism.chain.rows().iter().map(|component| component.bits.clone()).collect();
             Box::leak(stores.into_boxed_slice()).iter().for_each(|bits| encoder.bits(bits));
         };
         crate::codec::write_frame(KIND.facts(), &filter.config(), false, fill, &mut out).unwrap();
