@@ -2,7 +2,11 @@
 //!
 //! `std::hash::Hash` is no format: it adds length prefixes and hashes integers in native byte order. Here a key *is* a
 //! string of bytes. Text is its UTF-8; an integer of up to 64 bits is its value in 8 little-endian bytes (negative
-//! ones in two's complement), whatever its type, so that `7u8` and `7i64` are one key; a 128-bit integer is 16 bytes.
+//! ones in two's complement), whatever its type, so that `7u8` and `7i64` are one key; a 128-bit integer is 16 bytes. An IP
+//! address is its octets; a tuple is each element's length and bytes.
+
+mod more;
+pub use more::ByHash;
 
 use crate::capability::Item;
 use crate::error::Result;

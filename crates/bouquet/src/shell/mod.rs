@@ -28,6 +28,8 @@
 pub(crate) mod batch;
 mod filter;
 mod mechanism;
+#[cfg(feature = "serde")]
+mod serde;
 mod settings;
 mod verbs;
 

@@ -337,7 +337,7 @@ fn the_sum_of_tables_is_the_table_of_all_pairs_and_the_difference_lists_both_sid
         for (other, field) in [
             (made(&[("items", "400"), ("key-bytes", "8"), ("accumulator", accumulator)], 8), "cells"),
             (made(&settings, 9), "hashing"),
-            (made(&[&settings[..], &[("hash-bits", "32")]].concat(), 8), "shape"),
+            (made(&[&settings[..], &[("hash-bits", "32")]].concat(), 8), "hash-bits"),
         ] {
             let before = sum.clone();
             match sum.merge(&other) {

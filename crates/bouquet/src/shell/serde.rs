@@ -1,0 +1,77 @@
+//! Filters as values of serde: the bytes of their frames.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde_core::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
+use serde_core::ser::{Serialize, Serializer};
+
+use super::filter::Filter;
+use super::mechanism::Mechanism;
+use crate::any_filter::AnyFilter;
+
+impl<M: Mechanism> Serialize for Filter<M> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.to_bytes())
+    }
+}
+
+impl Serialize for AnyFilter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.to_bytes())
+    }
+}
+
+impl<'de, M: Mechanism> Deserialize<'de> for Filter<M> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(Frame(Filter::from_bytes, PhantomData))
+    }
+}
+
+impl<'de> Deserialize<'de> for AnyFilter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_bytes(Frame(AnyFilter::from_bytes, PhantomData))
+    }
+}
+
+/// Reads a frame with a function of the library's.
+struct Frame<T, F: Fn(&[u8]) -> crate::Result<T>>(F, PhantomData<T>);
+
+impl<'de, T, F: Fn(&[u8]) -> crate::Result<T>> Visitor<'de> for Frame<T, F> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the bytes of a bouquet frame")
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<T, E> {
+        (self.0)(bytes).map_err(E::custom)
+    }
+
+    /// Formats without bytes, such as JSON, have an array of numbers.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<T, A::Error> {
+        let mut bytes = Vec::new();
+        while let Some(byte) = numbers.next_element()? {
+            bytes.push(byte);
+        }
+        self.visit_bytes(&bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{AnyFilter, CuckooFilter};
+
+    #[test]
+    fn filters_come_back_from_json() {
+        let mut filter = CuckooFilter::with_rate(10, 0.01).unwrap();
+        filter.insert("rose").unwrap();
+        let text = serde_json::to_string(&filter).unwrap();
+        assert_eq!(serde_json::from_str::<CuckooFilter>(&text).unwrap(), filter);
+        let any: AnyFilter = serde_json::from_str(&text).unwrap();
+        assert_eq!((any.kind().facts().id, serde_json::to_string(&any).unwrap()), ("cuckoo", text.clone()));
+        let damaged = text.replacen("137", "136", 1);
+        let error = serde_json::from_str::<CuckooFilter>(&damaged).unwrap_err();
+        assert!(error.to_string().contains("not a bouquet frame"), "{error}");
+    }
+}
