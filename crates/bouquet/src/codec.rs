@@ -860,9 +860,12 @@ impl<'a> Decoder<'a> {
             })?;
             let mut counters = Counters::zeroed(len, width)?;
             let mut index = 0;
-            coder::decode_counters(bytes, len, width, |counter| {
-                counters.set(index, counter.into());
-                index += 1;
+            coder::decode_counter_runs(bytes, len, width, |counter, times| {
+                // The store begins as zeros.
+                if counter != 0 {
+                    counters.fill(index..index + times, counter.into());
+                }
+                index += times;
             })?;
             return Ok(counters);
         }

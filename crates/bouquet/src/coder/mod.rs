@@ -34,7 +34,7 @@ mod counters;
 mod range;
 
 pub use bits::{CodedBits, decode_bits, encode_bits, xor_words};
-pub use counters::{MAX_WIDTH, counters_entropy, decode_counters, encode_counters};
+pub use counters::{MAX_WIDTH, counters_entropy, decode_counter_runs, decode_counters, encode_counters};
 
 /// Shannon's bound in bits for symbols that occur this often.
 fn entropy_bits(counts: impl IntoIterator<Item = u64> + Clone) -> f64 {

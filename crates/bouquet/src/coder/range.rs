@@ -16,6 +16,9 @@ use crate::error::{Error, Result};
 /// The interval never gets shorter than this.
 const SHORTEST: u64 = 1 << 56;
 
+/// A run is found by arithmetic where that saves about this many steps; it costs as much as some dozens.
+const LEAP: u64 = 256;
+
 /// Writes decisions. See the [module](self).
 #[derive(Debug)]
 pub(super) struct RangeEncoder {
@@ -93,6 +96,45 @@ fn symbol_share(range: u64, start: u64, frequency: u64, total: u64) -> (u64, u64
     if start + frequency == total { (unit * start, range - unit * start) } else { (unit * start, unit * frequency) }
 }
 
+/// A symbol that is likely to come many times in a row. See [`RangeDecoder::run`].
+#[derive(Debug)]
+pub(super) struct Frequent {
+    start: u64,
+    frequency: u64,
+    total: u64,
+    /// `2^64 * frequency / total`, rounded up.
+    factor: u64,
+    /// Up to this unit, the differences of units stay the same for [`LEAP`] steps on average.
+    leap_unit: u64,
+}
+
+impl Frequent {
+    /// The symbol that owns `start..start + frequency` of `total`, below `2^48`; `None` if it is the only one, and so
+    /// takes no part of the message, or none at all.
+    pub(super) fn new(start: u64, frequency: u64, total: u64) -> Option<Self> {
+        if frequency == 0 || frequency >= total {
+            return None;
+        }
+        let factor = (u128::from(frequency) << 64).div_ceil(u128::from(total)) as u64;
+        // The difference is about unit * share, where share = others / total, and changes by unit * share^2 per step.
+        let others = u128::from(total - frequency);
+        let leap_unit = u128::from(total).pow(2) / (others.pow(2) * u128::from(LEAP));
+        Some(Frequent { start, frequency, total, factor, leap_unit: leap_unit.try_into().unwrap_or(u64::MAX) })
+    }
+
+    /// `unit * frequency / total`, rounded down, of a unit that is at most `2^64 / total`: the factor is too large by less
+    /// than `total / total = 1`, the product over `2^64` therefore by less than `1 / total`.
+    #[inline]
+    fn next_unit(&self, unit: u64) -> u64 {
+        ((u128::from(unit) * u128::from(self.factor)) >> 64) as u64
+    }
+
+    #[inline]
+    fn is_last(&self) -> bool {
+        self.start + self.frequency == self.total
+    }
+}
+
 /// Reads decisions. See the [module](self).
 ///
 /// Decisions themselves cannot fail: behind the end there are zeros. [`live`](Self::live) tells whether bytes are
@@ -146,6 +188,147 @@ impl<'a> RangeDecoder<'a> {
     pub(super) fn symbol(&mut self, start: u64, frequency: u64, total: u64) {
         let (start, length) = symbol_share(self.range, start, frequency, total);
         self.narrow(start, length);
+    }
+
+    /// Decodes a symbol of any frequency and gives its number. Symbol `i` owns `starts[i]..starts[i + 1]` of the total, which
+    /// is the last of at least two.
+    #[inline]
+    pub(super) fn next_symbol(&mut self, starts: &[u64]) -> usize {
+        let (last, total) = (starts.len() - 2, starts[starts.len() - 1]);
+        let unit = self.range / total;
+        // The last symbol takes what the division leaves.
+        let symbol = starts[1..=last].partition_point(|&start| unit * start <= self.offset);
+        let (start, end) = (unit * starts[symbol], if symbol == last { self.range } else { unit * starts[symbol + 1] });
+        self.narrow(start, end - start);
+        symbol
+    }
+
+    /// Decodes as many `symbol`s as come next, at most `limit`, and gives their number: what [`owner`](Self::owner) and
+    /// [`symbol`](Self::symbol) would have done one by one.
+    ///
+    /// A symbol that is nearly certain hardly narrows the interval, so that a byte of the message may stand for
+    /// thousands of millions of it. Between two shifts the interval changes by simple rules, and where a rule holds for long
+    /// the run is found by arithmetic; where it does not, a step takes a multiplication instead of divisions.
+    pub(super) fn run(&mut self, symbol: &Frequent, limit: u64) -> u64 {
+        let mut run = 0;
+        while run < limit {
+            let before = run;
+            run += if symbol.is_last() { self.last_run(symbol, limit - run) } else { self.inner_run(symbol, limit - run) };
+            if run == before {
+                // Either another symbol comes or this one needs a shift.
+                let (start, length) = symbol_share(self.range, symbol.start, symbol.frequency, symbol.total);
+                if self.offset < start || self.offset - start >= length {
+                    break;
+                }
+                self.narrow(start, length);
+                run += 1;
+                // What is missing is told by `live`; reading zeros for ever would help nobody.
+                if self.live().is_err() {
+                    break;
+                }
+            }
+        }
+        run
+    }
+
+    /// Part of a run of a symbol that is not the last, without a shift.
+    ///
+    /// One step makes the interval `unit * frequency`, where `unit = range / total` (rounded down). The next unit is
+    /// `unit * frequency / total`, rounded down: smaller by `d = ceil(unit * others / total)`. So while `d` stays the same
+    /// the units are an arithmetic progression, and the offset, from which each step takes `unit * start`, is a quadratic
+    /// function of the number of steps.
+    fn inner_run(&mut self, symbol: &Frequent, limit: u64) -> u64 {
+        let &Frequent { start, frequency, total, .. } = symbol;
+        let (others, end) = (total - frequency, start + frequency);
+        let least_unit = SHORTEST.div_ceil(frequency);
+        let mut unit = self.range / total;
+        let (mut run, mut offset, mut last_unit) = (0, self.offset, None);
+        while run < limit && unit >= least_unit {
+            let next = symbol.next_unit(unit);
+            if unit <= symbol.leap_unit {
+                let d = unit - next;
+                // A unit is followed by one smaller by `d` if unit * others > (d - 1) * total.
+                let least = (u128::from(d - 1) * u128::from(total) / u128::from(others)) as u64 + 1;
+                let steps = ((unit - least) / d + 2).min((unit - least_unit) / d + 1).min(limit - run);
+                // The offset at a step, and whether the symbol comes there. Units are below 2^40 here, so that nothing
+                // overflows.
+                let at = |step: u64| {
+                    let (step, unit, d) = (i128::from(step), i128::from(unit), i128::from(d));
+                    let offset = i128::from(offset) - i128::from(start) * (step * unit - d * (step * (step - 1) / 2));
+                    let unit = unit - step * d;
+                    (offset, i128::from(start) * unit <= offset && offset < i128::from(end) * unit)
+                };
+                // With every step the offset comes nearer to both ends of the symbol's share (which follows from
+                // d >= unit * others / total), so once it is outside it stays there.
+                let (mut taken, mut refused) = (0, steps);
+                if at(steps - 1).1 {
+                    taken = steps;
+                }
+                while taken < refused {
+                    let middle = taken + (refused - taken) / 2;
+                    if at(middle).1 { taken = middle + 1 } else { refused = middle }
+                }
+                if taken == 0 {
+                    break;
+                }
+                let last = unit - (taken - 1) * d;
+                offset = (at(taken - 1).0 - i128::from(start) * i128::from(last)) as u64;
+                run += taken;
+                last_unit = Some(last);
+                unit = symbol.next_unit(last);
+                continue;
+            }
+            let low = unit * start;
+            if offset < low || offset - low >= unit * frequency {
+                break;
+            }
+            offset -= low;
+            last_unit = Some(unit);
+            unit = next;
+            run += 1;
+        }
+        if let Some(unit) = last_unit {
+            (self.offset, self.range) = (offset, unit * frequency);
+        }
+        run
+    }
+
+    /// Part of a run of the last symbol, without a shift.
+    ///
+    /// It takes what the division leaves, so that one step makes the interval, and the offset, smaller by `unit * start`.
+    /// That is the same amount while the unit stays the same.
+    fn last_run(&mut self, symbol: &Frequent, limit: u64) -> u64 {
+        let &Frequent { start, frequency, total, .. } = symbol;
+        let mut unit = self.range / total;
+        let mut above = self.range - unit * total;
+        let mut run = 0;
+        while run < limit {
+            let step = unit * start;
+            if self.offset < step || self.range - step < SHORTEST {
+                break;
+            }
+            let steps = if above / LEAP > step {
+                (above / step).min(self.offset / step).min((self.range - SHORTEST) / step).min(limit - run)
+            } else {
+                1
+            };
+            self.offset -= steps * step;
+            self.range -= steps * step;
+            run += steps;
+            if steps > 1 || above >= step {
+                above -= steps * step;
+                continue;
+            }
+            let next = symbol.next_unit(unit);
+            // unit * frequency + above, divided by the total.
+            above += unit * frequency - next * total;
+            unit = next;
+            if above >= total {
+                above -= total;
+                unit += 1;
+            }
+        }
+        run
     }
 
     #[inline]
@@ -214,6 +397,71 @@ mod tests {
             decoder.symbol(symbol, 1, 1000);
         }
         decoder.finish().unwrap();
+    }
+
+    /// The run as its definition says, one symbol after the other.
+    fn run_one_by_one(decoder: &mut RangeDecoder<'_>, (start, frequency, total): (u64, u64, u64), limit: u64) -> u64 {
+        for run in 0..limit {
+            if !(start..start + frequency).contains(&decoder.owner(total)) {
+                return run;
+            }
+            decoder.symbol(start, frequency, total);
+        }
+        limit
+    }
+
+    #[test]
+    fn runs_are_what_the_symbols_one_by_one_are() {
+        let mut random = SplitMix::new(3);
+        let (mut runs, mut steps) = (0, 0);
+        for trial in 0..4_000 {
+            let log = 1 + random.below(47);
+            let total = 2 + random.below(1 << log);
+            // From one other symbol's share to nearly all; in front, behind, or on both sides.
+            let others = ((1 + random.below(total - 1)) >> random.below(48)).clamp(1, total - 1);
+            let start = match trial % 3 {
+                0 => 0,
+                1 => others,
+                _ => random.below(others + 1),
+            };
+            let shape = (start, total - others, total);
+            let symbol = Frequent::new(shape.0, shape.1, shape.2).unwrap();
+            let bytes: Vec<u8> = match trial % 4 {
+                // Nothing but the symbol, if it is the first or the last.
+                0 => vec![0; 20],
+                1 => [vec![0xff; 7], vec![random.next_u64() as u8; 13]].concat(),
+                _ => (0..20).map(|_| random.next_u64() as u8).collect(),
+            };
+            let Ok(mut decoder) = RangeDecoder::new(&bytes) else { continue };
+            let mut naive = RangeDecoder::new(&bytes).unwrap();
+            let (mut left, mut ended) = (20_000, false);
+            while left > 0 && !ended {
+                let log = random.below(15);
+                let limit = (1 + random.below(1 << log)).min(left);
+                let run = decoder.run(&symbol, limit);
+                assert_eq!(run_one_by_one(&mut naive, shape, run), run, "{shape:?} {bytes:?}");
+                assert_eq!((naive.offset, naive.range, naive.needed), (decoder.offset, decoder.range, decoder.needed));
+                ended = run < limit;
+                assert!(!ended || decoder.live().is_err() || run_one_by_one(&mut naive, shape, 1) == 0, "{shape:?}");
+                (runs, steps, left) = (runs + 1, steps + run, left - run);
+            }
+        }
+        assert!(runs > 5_000 && steps > 10_000_000, "{runs} runs of {steps} symbols");
+    }
+
+    #[test]
+    fn a_run_of_thousands_of_millions_takes_no_time() {
+        // One by one these take minutes; with a first symbol, a symbol in the middle, and a last one.
+        let begun = std::time::Instant::now();
+        for (start, others, first_byte, expected) in
+            [(0, 1, 0, (1 << 33) - 1), (1, 2, 0x7f, 1 << 20), (0, 1 << 10, 0, 1 << 26)]
+        {
+            let symbol = Frequent::new(start, (1 << 32) - others, 1 << 32).unwrap();
+            let bytes = [vec![first_byte], vec![0; 300]].concat();
+            let run = RangeDecoder::new(&bytes).unwrap().run(&symbol, (1 << 33) - 1);
+            assert!(run >= expected, "{run}");
+        }
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     }
 
     #[test]

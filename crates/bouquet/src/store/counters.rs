@@ -310,6 +310,33 @@ impl Counters {
         self.words.as_mut_slice().fill(0);
     }
 
+    /// Changes all counters of a range to `value`, at most [`max`](Self::max): whole words at a time. Beyond the end nothing
+    /// happens.
+    ///
+    /// ```
+    /// use bouquet::store::Counters;
+    /// let mut counters = Counters::zeroed(200, 3)?;
+    /// counters.fill(2..199, 5);
+    /// assert_eq!((counters.get(1), counters.get(2), counters.get(198), counters.get(199)), (0, 5, 5, 0));
+    /// assert_eq!(counters.iter().sum::<u64>(), 197 * 5);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn fill(&mut self, range: std::ops::Range<u64>, value: u64) {
+        let (width, value, end) = (self.width, value.min(self.max()), range.end.min(self.len));
+        // 64 counters are as many words as a counter has bits, and begin with a word.
+        let (first, last) = (range.start.next_multiple_of(64), end / 64 * 64);
+        if first >= last {
+            return (range.start..end).for_each(|index| self.set(index, value));
+        }
+        (range.start..first).chain(last..end).for_each(|index| self.set(index, value));
+        let mut pattern = [0; Self::MAX_WIDTH as usize];
+        let pattern = &mut pattern[..width as usize];
+        (0..64).for_each(|index| write_field(pattern, index * u64::from(width), width, value));
+        let words = |index: u64| (index / 64 * u64::from(width)) as usize;
+        let filled = &mut self.words.as_mut_slice()[words(first)..words(last)];
+        filled.chunks_exact_mut(width as usize).for_each(|chunk| chunk.copy_from_slice(pattern));
+    }
+
     /// Takes one from each of `len` consecutive counters from `start` on that is not zero. Behind the last counter the
     /// run goes on at the first; it is no longer than once around.
     ///
