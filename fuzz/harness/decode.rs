@@ -5,9 +5,9 @@ use bouquet::codec::{Header, MAGIC};
 use bouquet::kind::{ErrorClass, Verb};
 use bouquet::{AnyFilter, Error, OpenOptions};
 
-use super::frame::{edit, fix_checksums, fix_layout, fix_patch, small_frame};
+use super::frame::{edit, fix_checksums, fix_layout, fix_patch, small_frame, strip_code};
 use super::input::{Input, Shape, key};
-use super::{MAX_BITS, MAX_CODED_BITS, ask, sane_estimate, sane_numbers, with_secret};
+use super::{MAX_BITS, MAX_CODED_BITS, ask, sane_estimate, sane_numbers, strict, with_secret};
 
 /// Input that begins as a frame does is one, tried as it is and with right checksums. Other input chooses a valid frame
 /// and edits it.
@@ -15,6 +15,7 @@ pub fn run(input: &[u8]) {
     if input.first() == Some(&MAGIC[0]) {
         open(input);
         let mut frame = input.to_vec();
+        strip_code(&mut frame);
         fix_checksums(&mut frame);
         return open(&frame);
     }
@@ -25,16 +26,30 @@ pub fn run(input: &[u8]) {
     if (0xe0..0xf0).contains(&repair) {
         return patch(&frame, small_frame(kind, variant / 16, false), &mut input);
     }
+    let valid = frame.clone();
     edit(&mut frame, &mut input);
     if repair & 2 == 2 {
         fix_layout(&mut frame);
     }
     if repair & 0x1c != 0 {
         fix_checksums(&mut frame);
+        refuse_forged(&frame, &valid);
+        strip_code(&mut frame);
+        fix_checksums(&mut frame);
     }
     open(&frame);
     if repair >= 0xf0 {
         open_mapped(&frame);
+    }
+}
+
+/// An edited frame that is keyed and opens for one who has the secret and allows nothing is the one that was edited: nobody
+/// can make another.
+fn refuse_forged(frame: &[u8], valid: &[u8]) {
+    let Ok(filter) = AnyFilter::from_bytes_with(frame, &strict()) else { return };
+    if filter.hashing().id().is_keyed() {
+        let valid = AnyFilter::from_bytes_with(valid, &strict()).expect("a valid frame opens");
+        assert!(filter.to_bytes() == valid.to_bytes(), "{filter:?} was made of {valid:?} without the secret");
     }
 }
 

@@ -16,6 +16,9 @@ const ROW: usize = 40;
 const ALIGNMENT: usize = 64;
 const TOTAL: usize = 32;
 const CHECKSUM: std::ops::Range<usize> = 56..64;
+const FLAGS: usize = 13;
+const HAS_CODE: u8 = 2;
+const CODE: std::ops::Range<usize> = 40..56;
 
 /// Bytes for the decisions of a variant.
 fn decisions(variant: u16, attempt: u64) -> Vec<u8> {
@@ -93,6 +96,7 @@ pub fn edit(frame: &mut Vec<u8>, input: &mut Input<'_>) {
                 frame[at..].iter_mut().zip(word).for_each(|(byte, new)| *byte = new);
             }
             12 => frame.truncate(at),
+            13 if op >= 0x80 => lengthen(frame, input),
             13 => frame.extend(std::iter::repeat_n(op >> 4, usize::from(input.u8()))),
             14 => {
                 let end = (at + usize::from(input.u8())).min(frame.len());
@@ -106,6 +110,29 @@ pub fn edit(frame: &mut Vec<u8>, input: &mut Input<'_>) {
             }
         }
     }
+}
+
+/// Lengthens a store by some words of zeros and adds their number to a word of another store, which may be its length: what
+/// a frame says twice must be changed twice to get behind the first check.
+fn lengthen(frame: &mut Vec<u8>, input: &mut Input<'_>) {
+    let Some((body, stores)) = body(frame).filter(|&(_, stores)| stores > 0) else { return };
+    let words = [1, 16, 255, 4096, 70_000][input.below(5)];
+    let row = PRELUDE + input.below(stores) * ROW;
+    let fields = word(frame, row, 8).zip(word(frame, row + 8, 8)).zip(word(frame, row + 16, 8));
+    let Some(((offset, len), bits)) = fields.filter(|((offset, len), _)| *offset <= 1 << 20 && *len <= 1 << 20) else {
+        return;
+    };
+    let more = (len + 8 * words).next_multiple_of(ALIGNMENT) - len.next_multiple_of(ALIGNMENT);
+    if offset + len > frame.len() || body >= offset {
+        return;
+    }
+    let told = body + 8 * input.below((offset - body) / 8);
+    let number = word(frame, told, 8).unwrap_or(0);
+    put(frame, told, (number as u64).wrapping_add(words as u64));
+    frame.splice(offset + len..offset + len, std::iter::repeat_n(0, more));
+    put(frame, row + 8, (len + 8 * words) as u64);
+    put(frame, row + 16, (bits as u64).wrapping_add(64 * words as u64));
+    fix_layout(frame);
 }
 
 /// The part of the frame that an edit is for; parts that decide much get more edits than their length deserves.
@@ -190,6 +217,14 @@ pub fn fix_checksums(frame: &mut [u8]) {
         header[CHECKSUM].fill(0);
         let checksum = xxh3_64(header);
         put(frame, CHECKSUM.start, checksum);
+    }
+}
+
+/// Takes the authentication code of a keyed frame away, so that what was edited can be opened by one who allows that.
+pub fn strip_code(frame: &mut [u8]) {
+    if let Some(prelude) = frame.get_mut(..PRELUDE) {
+        prelude[FLAGS] &= !HAS_CODE;
+        prelude[CODE].fill(0);
     }
 }
 

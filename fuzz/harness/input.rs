@@ -50,7 +50,9 @@ impl Input<'_> {
     pub fn hostile(&mut self) -> u64 {
         const ENDS: [u64; 8] = [0, 1, u64::MAX, u64::MAX - 1, i64::MAX as u64, 1 << 63, u32::MAX as u64, 1 << 32];
         match self.u8() {
-            end @ 0..=127 => ENDS[usize::from(end % 8)],
+            end @ 0..=63 => ENDS[usize::from(end % 8)],
+            // Limits inside the library are powers of two, or one off.
+            power @ 64..=127 => (1u64 << (power - 64)).wrapping_add([0, 1, u64::MAX][self.below(3)]),
             bits @ 128..=159 => f64::to_bits(f64::from(bits - 128) / 31.0),
             160..=191 => f64::to_bits(self.real()),
             _ => self.number(),

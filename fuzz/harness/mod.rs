@@ -28,8 +28,13 @@ pub fn secret() -> Secret {
     Secret::new(&[7; 32]).expect("32 bytes are a secret")
 }
 
-/// Options that open what the harness itself writes.
+/// Options that open what the harness itself writes, and what it forges.
 pub fn with_secret() -> OpenOptions {
+    OpenOptions { allow_unauthenticated: true, ..strict() }
+}
+
+/// Options that open what the harness itself writes and nothing else that is keyed.
+pub fn strict() -> OpenOptions {
     OpenOptions { secret: Some(secret()), max_coded_bits: Some(MAX_CODED_BITS), ..OpenOptions::default() }
 }
 

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use bouquet::codec::MAX_CODED_BITS;
 use bouquet::hash::Secret;
 use bouquet::kind::{Config, Kind, Plan};
 use bouquet::{AnyFilter, Error, MappedFilter, OpenOptions, registry};
@@ -22,6 +23,16 @@ pub struct Opening {
     /// Refuse a filter with more than this share of its bits set, from 0 to 1
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     max_fill: Option<f64>,
+
+    /// Refuse a filter whose coded stores take more memory than this many bytes, at most 2^30: a few bytes can stand for
+    /// any number of zeros
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(..=MAX_CODED_BITS / 8))]
+    max_coded: Option<u64>,
+
+    /// With --secret: open a filter without authentication code too, as versions before the code wrote them and as
+    /// anybody could forge them, and a mapped one without reading it
+    #[arg(long, requires = "secret")]
+    allow_unauthenticated: bool,
 }
 
 impl Opening {
@@ -77,7 +88,16 @@ impl Opening {
             return Err(Failure::new(format!("--max-fill must be a number from 0 to 1, but is {share}")));
         }
         let secret = self.secret.as_deref().map(read_secret).transpose()?;
-        Ok(OpenOptions { secret, allow_locked, max_fill: self.max_fill, ..OpenOptions::default() })
+        let &Opening { max_fill, allow_unauthenticated, .. } = self;
+        let max_coded_bits = self.max_coded.map(|bytes| bytes * 8);
+        Ok(OpenOptions {
+            secret,
+            allow_locked,
+            allow_unauthenticated,
+            max_fill,
+            max_coded_bits,
+            ..OpenOptions::default()
+        })
     }
 
     /// Who gives a secret trusts the filter because it is keyed: another must not take its place unnoticed.

@@ -12,6 +12,7 @@
 //! | blocks of a cache line or a word | [`blocks`] |
 //! | scatter of the ones, confidence, tests, best of N | [`spread`] |
 //! | what no filter can beat; hashed lists; perfect hashing | [`bounds`] |
+//! | digests that collide, below which no rate gets | [`collisions`] |
 //! | union, intersection, cardinality, similarity, joins | [`algebra`] |
 //! | counters and their overflow | [`counters`] |
 //! | cells that contradict: fingerprints, variable increments | [`refutation`] |
@@ -60,6 +61,7 @@ pub mod blocks;
 pub mod bounds;
 pub mod braids;
 pub mod choices;
+pub mod collisions;
 pub mod compressed;
 pub mod counters;
 pub mod deletable;

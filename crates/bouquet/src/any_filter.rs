@@ -10,7 +10,7 @@ use crate::capability::{
     Advance, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert, List, NoteType,
     Overlap, Remove, Top,
 };
-use crate::codec::{self, Decoder, Header, Source};
+use crate::codec::{self, Access, Decoder, Header, Source};
 use crate::error::{Error, Result};
 use crate::files::{io_error, write_atomically};
 use crate::hash::{Hashing, Secret};
@@ -40,11 +40,13 @@ pub struct AnyFilter {
     value: Boxed,
     /// Whether nothing stands between a verb of the kind and its use: none needs settings, and digests can be computed.
     is_free: bool,
+    /// The authentication code that a filter had when it was opened without its secret, which it then keeps.
+    locked_code: Option<codec::Code>,
 }
 
 impl Clone for AnyFilter {
     fn clone(&self) -> Self {
-        AnyFilter { kind: self.kind, value: (self.kind.clone)(&*self.value), is_free: self.is_free }
+        AnyFilter { value: (self.kind.clone)(&*self.value), ..*self }
     }
 }
 
@@ -72,6 +74,10 @@ pub struct OpenOptions {
     pub secret: Option<Secret>,
     /// Open a keyed filter without its secret, to look at it; its verbs then answer with an error.
     pub allow_locked: bool,
+    /// Open a keyed filter with its secret even if nobody who had the secret vouches for it: a frame without
+    /// authentication code, which every version before the code wrote and which anybody can make of one that has it, and a mapped file
+    /// without reading it. A wrong code is refused all the same wherever it is read.
+    pub allow_unauthenticated: bool,
     /// Refuse a filter that is fuller than this, as a forged one that accepts everything would be.
     pub max_fill: Option<f64>,
     /// Refuse a frame whose coded stores have more bits than this in memory: a few bytes can stand for any number of
@@ -98,7 +104,7 @@ impl AnyFilter {
 
     fn of(kind: &'static Kind, value: Boxed) -> Self {
         let is_free = kind.needs.is_empty() && (kind.hashing)(&*value).is_usable();
-        AnyFilter { kind, value, is_free }
+        AnyFilter { kind, value, is_free, locked_code: None }
     }
 
     /// As [`new`](Self::new), for a kind that need not be in the registry.
@@ -672,7 +678,8 @@ impl AnyFilter {
 
     fn write_coded(&self, coded: bool, out: &mut impl Write) -> std::io::Result<()> {
         let value: &dyn Any = &*self.value;
-        codec::write_frame(self.kind.facts(), &self.config(), coded, |encoder| (self.kind.encode)(value, encoder), out)
+        let (facts, config, encode) = (self.kind.facts(), self.config(), self.kind.encode);
+        codec::write_frame_again(facts, &config, coded, self.locked_code, |encoder| encode(value, encoder), out)
     }
 
     /// The frame.
@@ -745,10 +752,13 @@ impl AnyFilter {
     fn decode_frame(source: Source<'_>, header: &Header, options: &OpenOptions) -> Result<Self> {
         header.refuse_large(options.max_coded_bits.unwrap_or(codec::MAX_CODED_BITS))?;
         let kind = kind_of(header, options)?;
-        let mut decoder = Decoder::new(source, header, kind.facts(), options.secret.as_ref(), options.allow_locked)?;
+        let &OpenOptions { allow_locked, allow_unauthenticated, .. } = options;
+        let access = Access { secret: options.secret.as_ref(), allow_locked, allow_unauthenticated };
+        let mut decoder = Decoder::new(source, header, kind.facts(), access)?;
         let value = (kind.decode)(&mut decoder)?;
         decoder.finish()?;
-        let filter = Self::of(kind, value);
+        let mut filter = Self::of(kind, value);
+        filter.locked_code = header.code().filter(|_| !filter.hashing().is_usable());
         filter.refuse_overfull(options, matches!(source, Source::Map(_)))?;
         Ok(filter)
     }
@@ -789,7 +799,8 @@ impl AnyFilter {
     }
 
     /// Opens a filter in a file without reading it: its stores stay in the file and are read as they are asked for,
-    /// their checksums unseen. Changing it copies the store to memory; the file never changes.
+    /// their checksums unseen. A keyed filter is read once, to check its authentication code, unless
+    /// [`allow_unauthenticated`](OpenOptions::allow_unauthenticated) spares it that. Changing it copies the store to memory; the file never changes.
     ///
     /// ```
     /// use bouquet::{Bloom, AnyFilter, OpenOptions};

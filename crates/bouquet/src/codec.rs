@@ -18,8 +18,11 @@ use crate::hash::{HashId, Hashing, Secret};
 use crate::kind::{Config, Facts, ParameterType, Setting, Structure};
 use crate::store::{BitStore, Counters, Opening, Words, WritableMap};
 
+mod authentication;
 mod patch;
 mod state;
+use authentication::Authenticator;
+pub(crate) use authentication::Code;
 pub use patch::{PATCH_MAGIC, PATCH_VERSION};
 pub(crate) use patch::{apply as apply_patch, between as patch_between};
 pub use state::{StateReader, StateWriter};
@@ -49,6 +52,12 @@ const FLAGS: usize = 13;
 
 /// The flag of a frame that is open for writing in its file.
 const OPEN_FOR_WRITING: u8 = 1;
+
+/// The flag of a frame that has an authentication code.
+const HAS_CODE: u8 = 2;
+
+/// The place of the authentication code in the prelude; zeros in a frame that has none.
+const CODE: std::ops::Range<usize> = 40..56;
 
 /// How a store's bytes are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +120,27 @@ pub struct Encoder<'a> {
     coding: Coding,
     state: StateWriter,
     sections: Vec<Section<'a>>,
+    vouching: Vouching,
+}
+
+/// Where the authentication code of a frame comes from.
+enum Vouching {
+    /// It has none: it is not keyed, or nobody who had the secret ever vouched for it.
+    None,
+    /// It is computed while the stores are written.
+    Computed(Authenticator),
+    /// It is the one that the filter was opened with. Nothing can have changed since, because the secret is missing.
+    Kept(Code),
+}
+
+impl Vouching {
+    fn new(hashing: &Hashing, kept: Option<Code>) -> Self {
+        match (hashing.secret(), kept) {
+            (Some(secret), _) => Vouching::Computed(Authenticator::new(secret)),
+            (None, Some(code)) => Vouching::Kept(code),
+            (None, None) => Vouching::None,
+        }
+    }
 }
 
 struct Section<'a> {
@@ -146,8 +176,15 @@ impl Section<'_> {
 }
 
 impl<'a> Encoder<'a> {
-    fn new(coding: Coding) -> Self {
-        Encoder { coding, state: StateWriter::default(), sections: Vec::new() }
+    fn new(coding: Coding, vouching: Vouching) -> Self {
+        Encoder { coding, state: StateWriter::default(), sections: Vec::new(), vouching }
+    }
+
+    /// Hands a store to the authentication code, if one is computed.
+    fn vouch(&mut self, store: impl FnOnce(&mut Authenticator)) {
+        if let Vouching::Computed(authenticator) = &mut self.vouching {
+            store(authenticator);
+        }
     }
 
     /// The small state: numbers and short byte strings.
@@ -157,6 +194,7 @@ impl<'a> Encoder<'a> {
 
     /// A store of bits.
     pub fn bits(&mut self, bits: &'a BitStore) {
+        self.vouch(|code| code.store_words(bits.len(), bits.words()));
         // What could not be decoded is written as it is.
         let section = if self.coding == Coding::Raw || bits.len() > MAX_CODED_BITS {
             let place = bits.writable_map();
@@ -173,6 +211,7 @@ impl<'a> Encoder<'a> {
     /// A store of counters.
     pub fn counters(&mut self, counters: &'a Counters) {
         let (bits, width) = (counters.bits(), counters.width());
+        self.vouch(|code| code.store_words(bits, counters.words()));
         let codable = bits <= MAX_CODED_BITS && width <= coder::MAX_WIDTH;
         // What could not be decoded is written as it is.
         let section = if self.coding == Coding::Raw || !codable {
@@ -190,20 +229,23 @@ impl<'a> Encoder<'a> {
     /// A store of plain words.
     pub fn words(&mut self, words: &'a [u64]) {
         let bits = words.len() as u64 * 64;
+        self.vouch(|code| code.store_words(bits, words));
         self.sections.push(Section { bytes: SectionBytes::Words(words), bits, coding: Coding::Raw, place: None });
     }
 
     /// A store of bytes.
     pub fn bytes(&mut self, bytes: Vec<u8>) {
         let bits = bytes.len() as u64 * 8;
+        self.vouch(|code| code.store(bits, &bytes));
         self.sections.push(Section { bytes: SectionBytes::Owned(bytes), bits, coding: Coding::Raw, place: None });
     }
 
     /// The stores that `fill` writes, copied, so that they need not live as long as the structure: for one that is kept
     /// in memory otherwise than in its frame.
     pub fn copied<'b>(&mut self, fill: impl FnOnce(&mut Encoder<'b>)) {
-        let mut other = Encoder::new(self.coding);
+        let mut other = Encoder::new(self.coding, std::mem::replace(&mut self.vouching, Vouching::None));
         fill(&mut other);
+        self.vouching = other.vouching;
         other.state.as_slice().iter().for_each(|&byte| self.state.u8(byte));
         for section in other.sections {
             let mut bytes = Vec::with_capacity(section.len() as usize);
@@ -255,6 +297,15 @@ impl<'a> Encoder<'a> {
         header.extend_from_slice(state);
         header.resize(body, 0);
         header[total_at..total_at + 8].copy_from_slice(&offset.to_le_bytes());
+        let code = match &self.vouching {
+            Vouching::None => None,
+            Vouching::Kept(code) => Some(*code),
+            Vouching::Computed(authenticator) => Some(authenticator.clone().finish(&parameters, state, &header)),
+        };
+        if let Some(code) = code {
+            header[FLAGS] |= HAS_CODE;
+            header[CODE].copy_from_slice(&code);
+        }
         seal(&mut header);
         Ok(header)
     }
@@ -295,13 +346,17 @@ pub(crate) struct InPlace<'a> {
 impl<'a> InPlace<'a> {
     /// What `fill` gives to the encoder, if every store is the very bytes that the file of this header has for it and the
     /// rest is as long as it is there: then writing a new header makes the file the frame of the filter.
+    ///
+    /// A keyed frame gets its authentication code if `vouched`, which reads every store.
     pub(crate) fn new(
         config: Config,
         fill: impl FnOnce(&mut Encoder<'a>),
         file: &Header,
         opening: &Opening,
+        vouched: bool,
     ) -> Option<Self> {
-        let mut encoder = Encoder::new(Coding::Raw);
+        let vouching = if vouched { Vouching::new(config.hashing(), file.code) } else { Vouching::None };
+        let mut encoder = Encoder::new(Coding::Raw, vouching);
         fill(&mut encoder);
         let stays = |(section, row): (&Section<'_>, &Row)| {
             let same = section.len() == row.bytes.len() as u64 && section.bits == row.bits && row.coding == Coding::Raw;
@@ -339,7 +394,20 @@ pub(crate) fn write_frame<'a>(
     fill: impl FnOnce(&mut Encoder<'a>),
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mut encoder = Encoder::new(if coded { Coding::Arithmetic } else { Coding::Raw });
+    write_frame_again(facts, config, coded, None, fill, out)
+}
+
+/// As [`write_frame`], of a filter that may have been opened without its secret and then keeps its authentication code.
+pub(crate) fn write_frame_again<'a>(
+    facts: &Facts,
+    config: &Config,
+    coded: bool,
+    kept: Option<Code>,
+    fill: impl FnOnce(&mut Encoder<'a>),
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let coding = if coded { Coding::Arithmetic } else { Coding::Raw };
+    let mut encoder = Encoder::new(coding, Vouching::new(config.hashing(), kept));
     fill(&mut encoder);
     encoder.write(facts, config, out)
 }
@@ -368,15 +436,14 @@ pub fn replace_file(path: &std::path::Path, bytes: &[u8]) -> Result<()> {
 
 /// What turns one structure into another of its kind, and the structure that comes of it.
 pub(crate) mod delta {
-    use super::{Coding, Encoder, MAX_CODED_BITS, from_bytes_with, patch};
+    use super::{MAX_CODED_BITS, from_bytes_with, patch, write_frame};
     use crate::error::Result;
     use crate::kind::Structure;
 
     fn raw<T: Structure>(structure: &T) -> Vec<u8> {
-        let mut encoder = Encoder::new(Coding::Raw);
-        structure.encode(&mut encoder);
         let mut out = Vec::new();
-        encoder.write(&T::FACTS, &structure.config(), &mut out).expect("writing to memory does not fail");
+        write_frame(&T::FACTS, &structure.config(), false, |encoder| structure.encode(encoder), &mut out)
+            .expect("writing to memory does not fail");
         out
     }
 
@@ -402,7 +469,8 @@ fn from_bytes_with<T: Structure>(bytes: &[u8], secret: Option<&Secret>) -> Resul
     let header = Header::read(bytes)?;
     let facts: &'static Facts = const { &T::FACTS };
     crate::error::same("kind number", facts.number, header.kind)?;
-    let mut decoder = Decoder::new(Source::Bytes(bytes), &header, facts, secret, false)?;
+    let access = Access { secret, ..Access::default() };
+    let mut decoder = Decoder::new(Source::Bytes(bytes), &header, facts, access)?;
     let structure = T::decode(&mut decoder)?;
     decoder.finish()?;
     Ok(structure)
@@ -513,6 +581,8 @@ pub struct Header {
     pub seed: u64,
     /// The length of the whole frame.
     pub bytes: u64,
+    /// The authentication code of a keyed frame.
+    code: Option<Code>,
     parameters: std::ops::Range<usize>,
     state: std::ops::Range<usize>,
     sections: Vec<Row>,
@@ -562,7 +632,7 @@ impl Header {
         let parameters_len = prelude.u32()? as usize;
         let state_len = prelude.u32()? as usize;
         let total = prelude.u64()?;
-        let reserved = [prelude.u64()?, prelude.u64()?];
+        let _code = [prelude.u64()?, prelude.u64()?];
         let checksum = prelude.u64()?;
 
         // The lengths are hostile until the checksum is right; sums of a few 32-bit numbers fit in 64 bits.
@@ -576,10 +646,12 @@ impl Header {
         found.update(&[0; 8]);
         found.update(&bytes[CHECKSUM.end..body]);
         check("header checksum", format_args!("{checksum:#018x}"), format_args!("{:#018x}", found.digest()))?;
-        if flags == OPEN_FOR_WRITING {
+        if flags & !HAS_CODE == OPEN_FOR_WRITING {
             return Err(Error::Interrupted);
         }
-        check("flags and reserved fields", 0, u64::from(flags) | reserved[0] | reserved[1])?;
+        check("flags", 0, flags & !HAS_CODE)?;
+        let code = (flags & HAS_CODE != 0).then(|| authentication::code_of(bytes));
+        check("the place of a code that the frame does not have", true, code.is_some() || bytes[CODE] == [0; 16])?;
         if sections > MAX_SECTIONS {
             return Err(Error::corrupt("number of stores", format!("at most {MAX_SECTIONS}"), sections));
         }
@@ -590,6 +662,7 @@ impl Header {
         let hash = HashId::from_number(hash).ok_or_else(|| {
             Error::corrupt("hash function", "1 to 6", format!("{hash} (written by a newer version?)"))
         })?;
+        check("authentication code of a frame without a secret", false, code.is_some() && !hash.is_keyed())?;
         let mut table = StateReader::new(&bytes[PRELUDE..parameters], "store table");
         let mut rows = Vec::with_capacity(sections);
         let mut offset = body as u64;
@@ -616,6 +689,7 @@ impl Header {
             hash,
             seed,
             bytes: total,
+            code,
             parameters: parameters..state,
             state: state..end,
             sections: rows,
@@ -630,6 +704,26 @@ impl Header {
             return Ok(());
         }
         Err(Error::TooLarge { what: "the coded part of the frame".into(), bytes: u128::from(bits).div_ceil(8) })
+    }
+
+    /// The authentication code of a keyed frame, if it has one.
+    pub(crate) fn code(&self) -> Option<Code> {
+        self.code
+    }
+
+    /// Whether the frame has an authentication code, right or wrong: all keyed frames do but those of earlier versions.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, codec::Header, hash::{Hashing, Secret}, kind::Config, registry};
+    /// let config = Config::new(registry::find("standard")?.facts()).set("items", "10")?;
+    /// let keyed = AnyFilter::new(&config.clone().hashed(Hashing::keyed(Secret::random()?)))?;
+    /// assert!(Header::read(&keyed.to_bytes())?.has_code());
+    /// assert!(!Header::read(&AnyFilter::new(&config)?.to_bytes())?.has_code(), "anybody could make it");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn has_code(&self) -> bool {
+        self.code.is_some()
     }
 
     /// The length of everything before the stores.
@@ -758,26 +852,45 @@ pub struct Decoder<'a> {
     sections: std::vec::IntoIter<Row>,
     /// What coded stores may still unfold to.
     coded_bits_left: u64,
+    /// What computes the code that the frame must have.
+    authenticator: Option<Authenticator>,
+    header: &'a Header,
+}
+
+/// What a reader has and asks for.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Access<'a> {
+    /// The secret of a keyed frame.
+    pub(crate) secret: Option<&'a Secret>,
+    /// Without it, the result may be looked at but not asked.
+    pub(crate) allow_locked: bool,
+    /// A keyed frame may do without a code, and a mapped one is not read to check it.
+    pub(crate) allow_unauthenticated: bool,
 }
 
 impl<'a> Decoder<'a> {
-    /// Prepares the parts. Without the secret of a keyed frame the result may be looked at but not asked.
+    /// Prepares the parts.
     pub(crate) fn new(
         source: Source<'a>,
-        header: &Header,
+        header: &'a Header,
         facts: &'static Facts,
-        secret: Option<&Secret>,
-        allow_locked: bool,
+        Access { secret, allow_locked, allow_unauthenticated }: Access<'_>,
     ) -> Result<Self> {
         let bytes = source.bytes();
         let hashing = match (secret, allow_locked && header.hash.is_keyed()) {
             (None, true) => Hashing::locked(header.hash, header.seed),
             _ => Hashing::from_frame(header.hash, header.seed, secret)?,
         };
+        let spared = allow_unauthenticated && (header.code.is_none() || matches!(source, Source::Map(_)));
+        let authenticator = match hashing.secret() {
+            Some(_) if spared => None,
+            Some(_) if header.code.is_none() => return Err(authentication::no_code()),
+            secret => secret.map(Authenticator::new),
+        };
         let config = header.settings(bytes, facts)?.hashed(hashing);
         let state = StateReader::new(&bytes[header.state.clone()], "state");
         let sections = header.sections.clone().into_iter();
-        Ok(Decoder { source, config, state, sections, coded_bits_left: MAX_CODED_BITS })
+        Ok(Decoder { source, config, state, sections, coded_bits_left: MAX_CODED_BITS, authenticator, header })
     }
 
     /// The settings and the hashing of the filter.
@@ -810,6 +923,7 @@ impl<'a> Decoder<'a> {
         check("bits of a store", bits, row.bits)?;
         check("bytes of a store", bits.div_ceil(64).saturating_mul(8), bytes.len() as u64)?;
         check("coding of a store", "raw", if row.coding == Coding::Raw { "raw" } else { "arithmetic" })?;
+        self.authenticate(|code| code.store(bits, bytes));
         self.place(&row, bytes)
     }
 
@@ -840,6 +954,7 @@ impl<'a> Decoder<'a> {
                 .ok_or_else(|| Error::corrupt("coded store", "at least 8 bytes", bytes.len()))?;
             let words = coder::decode_bits(coded, len, u64::from_le_bytes(*ones), self.coded_bits_left)?;
             self.coded_bits_left -= len;
+            self.authenticate(|code| code.store_words(len, &words));
             Words::copied(&words)?
         } else {
             self.raw_words(len)?
@@ -867,6 +982,7 @@ impl<'a> Decoder<'a> {
                 }
                 index += times;
             })?;
+            self.authenticate(|code| code.store_words(bits, counters.words()));
             return Ok(counters);
         }
         let words = self.raw_words(bits)?;
@@ -882,7 +998,15 @@ impl<'a> Decoder<'a> {
     pub fn bytes(&mut self) -> Result<&'a [u8]> {
         let (row, bytes) = self.section()?;
         check("bits of a store", (bytes.len() as u64).saturating_mul(8), row.bits)?;
+        self.authenticate(|code| code.store(row.bits, bytes));
         Ok(bytes)
+    }
+
+    /// Hands a store, as it is in memory, to what computes the authentication code.
+    fn authenticate(&mut self, store: impl FnOnce(&mut Authenticator)) {
+        if let Some(authenticator) = &mut self.authenticator {
+            store(authenticator);
+        }
     }
 
     /// How many stores have not been read yet.
@@ -891,9 +1015,15 @@ impl<'a> Decoder<'a> {
         self.sections.len()
     }
 
-    /// Everything must have been read.
+    /// Everything must have been read, and the authentication code be right.
     pub(crate) fn finish(self) -> Result<()> {
         check("stores that the kind does not have", 0, self.sections.len())?;
-        check("bytes behind the state", 0, self.state.len())
+        check("bytes behind the state", 0, self.state.len())?;
+        if let (Some(authenticator), Some(code)) = (self.authenticator, &self.header.code) {
+            let bytes = self.source.bytes();
+            let (parameters, state) = (&bytes[self.header.parameters.clone()], &bytes[self.header.state.clone()]);
+            return authentication::check_code(code, &authenticator.finish(parameters, state, bytes));
+        }
+        Ok(())
     }
 }

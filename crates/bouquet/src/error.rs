@@ -197,6 +197,14 @@ pub enum Error {
         /// What is wrong with the secret.
         what: String,
     },
+    /// The filter is keyed, and nobody with the secret vouches for it.
+    #[error("the filter is not authentic: {what}; {remedy}")]
+    NotAuthentic {
+        /// What is wrong with its authentication code.
+        what: String,
+        /// What the user can do.
+        remedy: String,
+    },
     /// The operating system refused.
     #[error("{path}: {source}")]
     Io {

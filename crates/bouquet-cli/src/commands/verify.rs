@@ -10,7 +10,8 @@ use crate::output::print;
 
 /// Check every byte of filters against their checksums, and print the names of those that are whole
 ///
-/// Exit code 2 when one is not. A keyed filter needs no secret for this.
+/// Exit code 2 when one is not. A keyed filter needs no secret for this; with it, its authentication code is checked too,
+/// which finds forgery as well as damage.
 #[derive(Args)]
 pub struct Verify {
     /// The filters; `-` is standard input

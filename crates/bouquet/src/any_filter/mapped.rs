@@ -109,7 +109,7 @@ impl AnyFilter {
         drop(map);
         let mapped = MappedFilter { filter, file, path, opening, header, unchanged, phase: Phase::Unchanged };
         // Asked here, before anything is at stake: where this fails, as on a big-endian machine, closing would fail.
-        mapped.parts()?;
+        mapped.parts(false)?;
         // Durable before the first store page can change. From here on dropping `mapped` undoes it.
         mapped.write_header(&codec::flagged(&mapped.unchanged))?;
         Ok(mapped)
@@ -136,7 +136,7 @@ impl MappedFilter {
     /// ```
     pub fn close(mut self) -> Result<()> {
         if self.phase == Phase::Changed {
-            let parts = self.parts()?;
+            let parts = self.parts(true)?;
             parts.sync_stores().map_err(|source| io_error(&self.path, source))?;
             let header = parts.header(self.filter.kind.facts()).map_err(|source| io_error(&self.path, source))?;
             drop(parts);
@@ -154,11 +154,12 @@ impl MappedFilter {
         Ok(())
     }
 
-    /// The filter's parts, as long as they are those of the file.
-    fn parts(&self) -> Result<InPlace<'_>> {
+    /// The filter's parts, as long as they are those of the file; `vouched` if its code is to be computed.
+    fn parts(&self, vouched: bool) -> Result<InPlace<'_>> {
         let value: &dyn Any = &*self.filter.value;
         let encode = self.filter.kind.encode;
-        let parts = InPlace::new(self.filter.config(), |encoder| encode(value, encoder), &self.header, &self.opening);
+        let (config, header) = (self.filter.config(), &self.header);
+        let parts = InPlace::new(config, |encoder| encode(value, encoder), header, &self.opening, vouched);
         parts.ok_or_else(|| Error::NotInPlace {
             what: "its stores are not those of the file".into(),
             remedy: "save it beside and rename it instead".into(),

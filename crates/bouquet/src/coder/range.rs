@@ -213,7 +213,8 @@ impl<'a> RangeDecoder<'a> {
         let mut run = 0;
         while run < limit {
             let before = run;
-            run += if symbol.is_last() { self.last_run(symbol, limit - run) } else { self.inner_run(symbol, limit - run) };
+            run +=
+                if symbol.is_last() { self.last_run(symbol, limit - run) } else { self.inner_run(symbol, limit - run) };
             if run == before {
                 // Either another symbol comes or this one needs a shift.
                 let (start, length) = symbol_share(self.range, symbol.start, symbol.frequency, symbol.total);

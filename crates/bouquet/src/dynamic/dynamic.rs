@@ -358,10 +358,22 @@ impl Dynamic {
     }
 
     fn open(&mut self) -> Result<usize> {
+        self.check_numbers(1)?;
         let index = self.chain.append(())?;
         self.numbers.push(self.next_number);
         self.next_number += 1;
         Ok(index)
+    }
+
+    /// Refuses components that a frame could not number.
+    fn check_numbers(&self, more: usize) -> Result<()> {
+        if self.next_number.saturating_add(more as u64) <= structure::MOST_NUMBERS {
+            return Ok(());
+        }
+        Err(Error::Full {
+            what: format!("the next component would have number {}, the last possible one", self.next_number),
+            remedy: "build a new filter, whose components are numbered from 0".into(),
+        })
     }
 
     /// Whether one more key would still keep the rate within `gamma`.
@@ -604,6 +616,7 @@ impl Dynamic {
             used.map(|(number, _)| *number).collect()
         };
         union.numbers = kept;
+        union.check_numbers(union.chain.counts().len().saturating_sub(union.numbers.len()))?;
         while union.numbers.len() < union.chain.counts().len() {
             union.numbers.push(union.next_number);
             union.next_number += 1;

@@ -178,6 +178,22 @@ impl HashId {
         }
     }
 
+    /// How many bits of a digest are independent: of how many bits two keys must agree by chance to have one digest. What
+    /// that does to a rate is in [`theory::collisions`](crate::theory::collisions); a filter may use fewer of them
+    /// ([`Scheme::digest_bits`](super::Scheme::digest_bits)).
+    ///
+    /// ```
+    /// use bouquet::hash::Hashing;
+    /// assert_eq!((Hashing::seeded(0).id().bits(), Hashing::seeded_wide(0).id().bits()), (64, 128));
+    /// ```
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        match self {
+            HashId::Xxh3 | HashId::Xxh64 | HashId::Folded => 64,
+            HashId::Xxh3Wide | HashId::SipHash | HashId::Blake3 => 128,
+        }
+    }
+
     /// Whether it needs a secret.
     ///
     /// ```
@@ -263,6 +279,13 @@ impl Secret {
         let mut out = [0; 8];
         self.expand("bouquet-kcv", &mut out);
         u64::from_le_bytes(out)
+    }
+
+    /// A key of 256 bits for one purpose, independent of that for any other.
+    pub(crate) fn derived_key(&self, context: &str) -> zeroize::Zeroizing<[u8; 32]> {
+        let mut key = zeroize::Zeroizing::new([0; 32]);
+        self.expand(context, &mut *key);
+        key
     }
 
     /// Key material for one purpose, independent of that for any other.
@@ -591,6 +614,16 @@ fn split(x: u128) -> Digest {
 mod tests {
     use super::*;
     use crate::Key;
+
+    #[test]
+    fn the_floor_of_a_rate_is_that_of_the_bits_of_the_digest() {
+        use crate::theory::collisions::check_reachable;
+        for id in HashId::ALL {
+            let wide = matches!(id, HashId::Xxh3Wide | HashId::SipHash | HashId::Blake3);
+            assert_eq!(id.bits(), if wide { 128 } else { 64 }, "{id:?}");
+            assert_eq!(check_reachable(1e-18, 1_000, id.bits()).is_ok(), wide, "{id:?}");
+        }
+    }
 
     #[test]
     fn a_number_and_its_bytes_have_one_digest_under_every_function() {

@@ -3,7 +3,7 @@
 use super::family::{Family, Halving, Reduction};
 use super::probes::{ModularProbes, Positions, Probes};
 use super::universal::{UNIVERSAL_PRIME, UniversalHash};
-use super::{Digest, Hashing, SplitMix};
+use super::{Digest, HashId, Hashing, SplitMix};
 use crate::error::{Error, Result};
 
 /// How a filter turns keys into positions. The default is enhanced double hashing with fastrange.
@@ -99,6 +99,33 @@ impl Scheme {
     #[must_use]
     pub fn halving(self) -> Option<Halving> {
         self.family.halving(self.reduction)
+    }
+
+    /// How many bits of a key's digest decide its positions: keys that agree in them have the same positions, however many
+    /// bits the filter has. What that does to a rate is in [`theory::collisions`](crate::theory::collisions).
+    ///
+    /// ```
+    /// use bouquet::hash::{HashId, Reduction, Scheme};
+    /// let narrow = Scheme { reduction: Reduction::Fastrange32, ..Scheme::default() };
+    /// assert_eq!(Scheme::default().digest_bits(HashId::Xxh3Wide), 128);
+    /// assert_eq!(narrow.digest_bits(HashId::Xxh3Wide), 64, "words of 32 bits are halves of h1");
+    /// assert_eq!(Scheme::default().digest_bits(HashId::Folded), 64);
+    /// ```
+    #[must_use]
+    pub fn digest_bits(self, digest: HashId) -> u32 {
+        match (self.family, self.reduction) {
+            // A number below 2^61 - 1 is made of h1.
+            (Family::Universal, _) => 61,
+            // Each position has a hash of its own, of 64 bits, unless it is keyed.
+            (Family::Independent, _) => 128,
+            // Its hash of the key, from which all follows, has 32.
+            (Family::SdbmMersenne, _) => 32,
+            // Functions of the key itself, of 96 bits and more.
+            (Family::Fig2, _) => 96,
+            (Family::SquidMd5, _) => 128,
+            (_, Reduction::Fastrange32) => 64,
+            _ => digest.bits(),
+        }
     }
 
     /// The k positions of a key among m, under any family; none when m or k is 0 or the build lacks the family.
@@ -215,6 +242,18 @@ mod tests {
     fn schemes() -> impl Iterator<Item = Scheme> {
         let families = Family::ALL.into_iter().filter(|family| family.is_available());
         families.flat_map(|family| family.reductions().iter().map(move |&reduction| Scheme { family, reduction }))
+    }
+
+    #[test]
+    fn positions_follow_from_as_many_bits_of_the_digest_as_are_told() {
+        let digest = Hashing::seeded_wide(1).digest(b"rose");
+        let other = Digest { h2: !digest.h2, ..digest };
+        for scheme in schemes().filter(|scheme| !scheme.family.needs_key()) {
+            let m = 1 << 20;
+            let same = scheme.positions_of_digest(digest, m, 7) == scheme.positions_of_digest(other, m, 7);
+            assert_eq!(same, scheme.digest_bits(HashId::Xxh3Wide) == 64, "{scheme:?}");
+            assert!(scheme.digest_bits(HashId::Folded) <= 64, "{scheme:?}");
+        }
     }
 
     fn hashings() -> [Hashing; 3] {

@@ -18,16 +18,29 @@
 //! ```text
 //! secret, "standard 28860 10" --derive--> working key --SipHash(key)--> digest --> positions
 //! secret, "bouquet-kcv"       --derive--> check value (8 bytes, in the frame)
+//! secret, "bouquet frame code v1" --derive--> key of the authentication code (16 bytes, in the frame)
 //! ```
 //!
 //! # Guarantee
 //!
 //! Keys that were chosen without the secret and without watching the filter behave as random keys do: rates are those of
-//! honest filling, and a forged positive costs 1/f *queries*. A frame carries the check value alone; without the secret, or
-//! with another, it is refused ([`Error::Secret`](crate::Error::Secret)), and so are unions of filters with different
-//! secrets ([`Error::Incompatible`](crate::Error::Incompatible)). A keyed frame whose fill is more than 8 standard
-//! deviations above what its item count allows is refused ([`Error::Overfull`](crate::Error::Overfull)), as a filter of
-//! ones that accepts everything would be.
+//! honest filling, and a forged positive costs 1/f *queries*. A frame carries the check value and the code; without the secret,
+//! or with another, it is refused ([`Error::Secret`](crate::Error::Secret)), and so are unions of filters with different
+//! secrets ([`Error::Incompatible`](crate::Error::Incompatible)).
+//!
+//! The authentication code is a keyed BLAKE3 over all that makes the filter: kind, parameters, state (the item count is there)
+//! and stores. Whoever opens a frame with the secret checks it, so that a frame that was made or changed without the secret
+//! is refused ([`Error::NotAuthentic`](crate::Error::NotAuthentic)), whatever its checksums say. Not protected:
+//!
+//! - *which* of your frames it is. An old frame of the same secret is as authentic as the newest, and so is the frame of another
+//!   set: who can replace a file can put back last week's. Give sets that must not be confused secrets of their own.
+//! - frames of before there was a code. They have none, and taking the code out of a frame makes one that looks like them; so
+//!   they are refused unless [`allow_unauthenticated`](crate::OpenOptions::allow_unauthenticated) says otherwise. Their fill must still
+//!   be within 8 standard deviations of what their item count allows ([`Error::Overfull`](crate::Error::Overfull)), but the item count
+//!   can be forged too.
+//! - frames that are opened without the secret, to look at them: what they say is unproven.
+//! - a mapped file that is changed after it was opened. Opening it reads it once to check the code, unless
+//!   `allow_unauthenticated` spares it that; then nothing in it is proven.
 //!
 //! # Secrecy
 //!
@@ -66,18 +79,22 @@ pub const MODE: Mode = Mode {
     summary: "Any kind, when keys or queries may come from an adversary: public caches, deny lists, wallets.",
     idea: "The digest of a key is a pseudo-random function of a secret (SipHash-2-4-128, BLAKE3 for long keys or on \
            request), separate for each kind and shape. Whoever lacks the secret can choose neither keys that fill the \
-           filter nor keys that pass it. The frame carries an 8-byte check value, never the secret.",
+           filter nor keys that pass it. The frame carries an 8-byte check value and a 16-byte authentication code (keyed \
+           BLAKE3), never the secret.",
     formulas: &[
         "n chosen keys, public hashing: fill n k/m, rate (n k/m)^k",
         "n chosen keys, keyed: fill 1 - e^(-k n/m), rate that of honest keys",
         "a forged positive: 1/f evaluations offline when public, 1/f queries when keyed",
     ],
-    secrecy: "Without the secret the bits tell about how many keys there are and nothing on any of them. With query \
+    secrecy: "A frame that was made or changed without the secret is refused by whoever opens it with the secret. An older \
+              frame of the same secret put in its place is not; nor is anything proven to one who looks without the \
+              secret. Without the secret the bits tell about how many keys there are and nothing on any of them. With query \
               access the answers come one by one, and a false positive once found can be replayed. Watching bits change \
               on chosen insertions reveals those keys' positions.",
     cost: "A query takes two to three times as long for short keys, five to six times with BLAKE3; size and rates are the same. \
            A new secret needs the keys again.",
-    usage: "Library: Config::hashed(Hashing::keyed(Secret::random()?)), and OpenOptions { secret, .. } to open frames.",
+    usage: "Library: Config::hashed(Hashing::keyed(Secret::random()?)), and OpenOptions { secret, .. } to open frames. \
+            Keyed frames of before the authentication code open with allow_unauthenticated: true; saving adds the code.",
 };
 
 /// A filter with the parameters of `filter`, of the keys in `items`, under another secret.
@@ -265,8 +282,16 @@ mod tests {
         };
         let keyed = frame(Hashing::keyed(secret(1)));
         assert!(AnyFilter::from_bytes_with(&keyed, &options(secret(1))).is_ok());
-        let forged = all_ones(keyed);
-        assert!(matches!(AnyFilter::from_bytes_with(&forged, &options(secret(1))), Err(Error::Overfull { .. })));
+        let mut forged = all_ones(keyed);
+        let open = |forged: &[u8], options: &OpenOptions| AnyFilter::from_bytes_with(forged, options).map(drop);
+        assert!(matches!(open(&forged, &options(secret(1))), Err(Error::NotAuthentic { .. })));
+        // Without a code, as before there was one, it is still fuller than its items allow.
+        forged[13] = 0;
+        forged[40..56].fill(0);
+        forged = all_ones(forged);
+        assert!(matches!(open(&forged, &options(secret(1))), Err(Error::NotAuthentic { .. })));
+        let allowed = OpenOptions { allow_unauthenticated: true, ..options(secret(1)) };
+        assert!(matches!(open(&forged, &allowed), Err(Error::Overfull { .. })));
 
         // Public frames are as open as their hash functions, unless a limit is asked for.
         let forged = all_ones(frame(Hashing::default()));

@@ -336,7 +336,7 @@ impl Superblock {
             let len = self.blocks[block].words();
             let from = usize::from(self.blocks[block].offset);
             memory[offset..offset + len].copy_from_slice(&self.memory[from..from + len]);
-            // At most 16 blocks of 512 columns of 15 bits and as many spare words: below 2^16.
+            // At most `most_words(16, 512)`, 2160.
             self.blocks[block].offset = offset as u16;
             if block < blocks {
                 offset += len + spare * (block + 1) / blocks - spare * block / blocks;
@@ -375,6 +375,13 @@ impl PartialEq for UnaryCounters {
             && self.deep == other.deep
             && pairs.all(|pair| (0..BLOCKS).all(|block| same_string(pair, block)))
     }
+}
+
+/// The most words that the memory of a superblock of so many blocks ever has: it grows by an eighth, or by a word for each
+/// block, when every word is in use, and columns are no deeper than [`MAX_DEPTH`].
+fn most_words(blocks: usize, block: u64) -> usize {
+    let used = blocks * (block * MAX_DEPTH).div_ceil(64) as usize;
+    used + (used / 8).max(blocks)
 }
 
 /// What a superblock is made of: its blocks, and the words for its lower layers when the counters have a given sum. Those
@@ -605,6 +612,11 @@ impl UnaryCounters {
             // The sum of the lengths is that of the memory, so there is as much left.
             let (own, behind) = rest.split_at(row[1] as usize);
             rest = behind;
+            // More could not be told by the offsets of blocks, once words move.
+            let most = most_words(counters.blocks_of(counters.superblocks.len()), block);
+            if own.len() > most {
+                return Err(Error::corrupt("words of 16 blocks of counters", format!("at most {most}"), own.len()));
+            }
             let blocks: Vec<Block> = row[2..]
                 .iter()
                 .flat_map(|&word| [word, word >> 32])
@@ -685,6 +697,27 @@ impl UnaryCounters {
 mod tests {
     use super::*;
     use crate::hash::SplitMix;
+
+    #[test]
+    fn no_superblock_outgrows_the_words_that_a_frame_may_give_it() {
+        for (block, len) in [(512, 8192), (512, 700), (64, 1024), (64, 100), (128, 1)] {
+            for sum in [0, len, 20 * len] {
+                let mut counters = UnaryCounters::zeroed(len, block, sum).unwrap();
+                let most = most_words(counters.blocks_of(0), block);
+                let words = |counters: &UnaryCounters| counters.superblocks[0].memory.len();
+                assert!(words(&counters) <= most, "{len} counters in blocks of {block}: {} > {most}", words(&counters));
+                // Evenly, and then one block before the others.
+                for index in (0..len).map(|index| index * 7919 % len).chain(0..len) {
+                    counters.add(index, if index % 2 == 0 { MAX_DEPTH + 1 } else { 3 });
+                    assert!(
+                        words(&counters) <= most,
+                        "{len} counters in blocks of {block}: {} > {most}",
+                        words(&counters)
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn inserting_and_deleting_bits_is_what_a_vector_does() {

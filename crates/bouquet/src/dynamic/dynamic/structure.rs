@@ -23,7 +23,7 @@ const FACTS: Facts = Facts {
 };
 
 /// No chain lives so long that it numbers more components; a frame that says so would make the next number overflow.
-const MOST_NUMBERS: u64 = 1 << 62;
+pub(super) const MOST_NUMBERS: u64 = 1 << 62;
 
 /// The expected rate of full components and one with the rest of `items` keys. (3) with the rate of finite filters.
 fn rate_of_stored(shape: &Shape, items: u64) -> f64 {
