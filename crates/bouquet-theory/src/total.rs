@@ -257,6 +257,9 @@ proptest! {
     ) {
         unit(bank::unique(&rates, s as usize));
         unit(bank::unique_among(s, x));
+        unit(collisions::floor(n, k));
+        unit(collisions::with_collisions(x, n, k));
+        let _ = collisions::check_reachable(x, n, k);
         unit(bank::any_spurious(&rates));
         unit(scalable::compound_rate(&rates));
         quantity(bank::expected_spurious(&rates));

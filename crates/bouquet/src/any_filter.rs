@@ -756,25 +756,26 @@ impl AnyFilter {
         let access = Access { secret: options.secret.as_ref(), allow_locked, allow_unauthenticated };
         let mut decoder = Decoder::new(source, header, kind.facts(), access)?;
         let value = (kind.decode)(&mut decoder)?;
-        decoder.finish()?;
+        let authentic = decoder.finish()?;
         let mut filter = Self::of(kind, value);
         filter.locked_code = header.code().filter(|_| !filter.hashing().is_usable());
-        filter.refuse_overfull(options, matches!(source, Source::Map(_)))?;
+        filter.refuse_overfull(options, authentic, matches!(source, Source::Map(_)))?;
         Ok(filter)
     }
 
-    /// A keyed filter comes from where adversaries are: it must not be fuller than its own item count allows. The
+    /// A keyed filter comes from where adversaries are. If nobody who has the secret vouches for it, it must not be fuller
+    /// than its own item count allows; one that is authentic may, as a chain that was merged with copies of itself is. The
     /// check reads the whole store, so a mapped file is spared it unless a limit was asked for.
-    fn refuse_overfull(&self, options: &OpenOptions, mapped: bool) -> Result<()> {
-        let keyed = self.hashing().id().is_keyed();
-        if options.max_fill.is_none() && (!keyed || mapped) {
+    fn refuse_overfull(&self, options: &OpenOptions, authentic: bool, mapped: bool) -> Result<()> {
+        let doubted = self.hashing().id().is_keyed() && !authentic;
+        if options.max_fill.is_none() && (!doubted || mapped) {
             return Ok(());
         }
         let stats = self.stats();
         // With one key the fill can be certain, and then a rounding error in the limit must not refuse it: half of a
         // bit is less than any forgery adds.
         let rounding = 0.5 / stats.bits.max(1) as f64;
-        let honest = if keyed { stats.honest_fill.map(|fill| fill + rounding) } else { None };
+        let honest = if doubted { stats.honest_fill.map(|fill| fill + rounding) } else { None };
         let limit = options.max_fill.unwrap_or(1.0).min(honest.unwrap_or(1.0));
         match stats.fill {
             Some(fill) if fill > limit => Err(Error::Overfull { fill, limit }),

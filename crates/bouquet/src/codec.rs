@@ -329,6 +329,16 @@ fn seal(header: &mut [u8]) {
     header[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
 }
 
+/// The frame as versions before the authentication code wrote it, and as who lacks the secret can forge it.
+#[cfg(test)]
+pub(crate) fn without_code(mut frame: Vec<u8>) -> Vec<u8> {
+    let header = Header::read(&frame).expect("a frame").len();
+    frame[FLAGS] &= !HAS_CODE;
+    frame[CODE].fill(0);
+    seal(&mut frame[..header]);
+    frame
+}
+
 /// The header, otherwise the same, of a frame that is open for writing.
 pub(crate) fn flagged(header: &[u8]) -> Vec<u8> {
     let mut header = header.to_vec();
@@ -1009,21 +1019,26 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// Whether the frame is keyed and nobody who has the secret vouches for it.
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.config.hashing().id().is_keyed() && self.authenticator.is_none()
+    }
+
     /// How many stores have not been read yet.
     #[must_use]
     pub fn stores_left(&self) -> usize {
         self.sections.len()
     }
 
-    /// Everything must have been read, and the authentication code be right.
-    pub(crate) fn finish(self) -> Result<()> {
+    /// Everything must have been read, and the authentication code be right; tells whether there was one to check.
+    pub(crate) fn finish(self) -> Result<bool> {
         check("stores that the kind does not have", 0, self.sections.len())?;
         check("bytes behind the state", 0, self.state.len())?;
         if let (Some(authenticator), Some(code)) = (self.authenticator, &self.header.code) {
             let bytes = self.source.bytes();
             let (parameters, state) = (&bytes[self.header.parameters.clone()], &bytes[self.header.state.clone()]);
-            return authentication::check_code(code, &authenticator.finish(parameters, state, bytes));
+            return authentication::check_code(code, &authenticator.finish(parameters, state, bytes)).map(|()| true);
         }
-        Ok(())
+        Ok(false)
     }
 }

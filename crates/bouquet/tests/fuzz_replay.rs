@@ -79,6 +79,19 @@ fn committed_frames_are_refused_or_work() {
 }
 
 #[test]
+fn a_short_frame_of_a_gigabyte_of_equal_counters_is_read_in_no_time() {
+    // 320 bytes for 2^33 counters of one bit, of which one differs. One by one they take minutes.
+    let frame = std::fs::read(corpus("decode").join("counting-equal-counters")).expect("the corpus is committed");
+    let begun = std::time::Instant::now();
+    let opened = bouquet::AnyFilter::from_bytes(&frame);
+    assert!(opened.is_err(), "the counters are not those that its table counts");
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+    let limited = bouquet::OpenOptions { max_coded_bits: Some((1 << 33) - 1), ..Default::default() };
+    let refused = bouquet::AnyFilter::from_bytes_with(&frame, &limited);
+    assert!(matches!(refused, Err(bouquet::Error::TooLarge { .. })));
+}
+
+#[test]
 fn committed_operations_agree_with_the_model() {
     assert!(replay(harness::operations::run, committed("operations")) > 0);
 }

@@ -193,7 +193,7 @@ impl Structure for FilterBank {
         };
         let mapped = matches!(&cells, Cells::Bits(matrix) if matrix.is_mapped());
         let bank = Self::with_parts(decoder.config(), shape, cells, tallies);
-        if bank.hashing.id().is_keyed() && !mapped {
+        if decoder.is_doubted() && !mapped {
             bank.refuse_overfull_filters()?;
         }
         Ok(bank)
