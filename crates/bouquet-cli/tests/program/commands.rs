@@ -258,6 +258,17 @@ fn verify_reads_every_byte_and_mapped_queries_do_not() {
 }
 
 #[test]
+fn a_coded_filter_that_unfolds_to_too_much_is_refused() {
+    let place = Place::new();
+    place.filter("f", 100);
+    place.run(&["compress", "f", "-o", "sent"]).found();
+    place.run(&["query", "--max-coded", "1000", "-q", "sent", "f.keys"]).found();
+    place.run(&["info", "--max-coded", "100", "sent"]).fails(&["sent: the coded part of the frame needs"]);
+    place.run(&["query", "--max-coded", "100", "-q", "f", "f.keys"]).found();
+    place.run(&["info", "--max-coded", "9e99", "sent"]).fails(&["--max-coded"]);
+}
+
+#[test]
 fn a_filter_that_is_too_full_is_refused() {
     let place = Place::new();
     place.filter("f", 100);

@@ -116,3 +116,25 @@ fn every_kind_can_be_keyed() {
         place.run(&["query", "f", "keys"]).fails(&["the filter is keyed"]);
     }
 }
+
+#[test]
+fn a_forged_keyed_filter_is_refused_by_who_has_the_secret() {
+    let place = with_secret();
+    assert_eq!(place.run(&["verify", "f", "--secret", "key"]).found().text(), "f: whole\n");
+    // Without the code, as an earlier version wrote it, but with the checksum of a header that has one.
+    let mut frame = place.read("f");
+    assert_eq!(frame[13], 2, "it has a code");
+    frame[40] ^= 1;
+    place.file("damaged", frame);
+    place.run(&["verify", "damaged", "--secret", "key"]).fails(&["damaged: corrupt frame"]);
+    let before = include_bytes!("../../../bouquet/tests/golden/keyed/standard.without-code.bq");
+    place.file("before", before);
+    place.file("seven", [7; 32]);
+    let words = ["before: the filter is not authentic", "no authentication code"];
+    place.run(&["verify", "before", "--secret", "seven"]).fails(&words);
+    place.run(&["query", "before", "--secret", "seven"]).fails(&words);
+    place.run(&["verify", "before", "--secret", "seven", "--allow-unauthenticated"]).found();
+    place.run(&["verify", "before", "--allow-unauthenticated"]).fails(&["--secret"]);
+    place.run_with(&["add", "before", "--secret", "seven", "--allow-unauthenticated"], "another\n").found();
+    place.run(&["verify", "before", "--secret", "seven"]).found();
+}
