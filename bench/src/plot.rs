@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use plotters::coord::Shift;
-use plotters::coord::combinators::WithKeyPoints;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use bouquet_plot::{Anchor, Axis, Colour, Frame, Mark, Picture, Place, Stroke, Text};
 
 use crate::floor;
 use crate::measure::Metric;
@@ -28,7 +25,7 @@ pub fn all(rows: &[Row], only: &[String], directory: &Path) -> Result<Vec<PathBu
                 let path = directory.join(format!("bench-{}-{keys}-{fpr}.svg", metric.name()));
                 let what = if metric == Metric::Miss { "single calls" } else { "batch form" };
                 let caption = format!("Lookup of an absent {} key, {} % asked for, {what}", spoken(keys), 100.0 * fpr);
-                times(&path, &caption, &lines).map_err(|error| format!("{}: {error}", path.display()))?;
+                write(&path, &times(&caption, &lines))?;
                 written.push(path);
             }
         }
@@ -37,10 +34,14 @@ pub fn all(rows: &[Row], only: &[String], directory: &Path) -> Result<Vec<PathBu
     if !points.is_empty() {
         let path = directory.join("bench-rate.svg");
         let caption = format!("False-positive rate and memory, {} keys", magnitude(most_measured(rows)));
-        rates(&path, &caption, &points).map_err(|error| format!("{}: {error}", path.display()))?;
+        write(&path, &rates(&caption, &points))?;
         written.push(path);
     }
     Ok(written)
+}
+
+fn write(path: &Path, picture: &Picture) -> Result<(), String> {
+    std::fs::write(path, picture.svg()).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn spoken(keys: &str) -> &str {
@@ -108,41 +109,39 @@ fn insert(lines: &mut Vec<Line>, name: &str, of: f64, point: (f64, f64)) {
     }
 }
 
-type Failure = Box<dyn std::error::Error>;
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
-const SIZE: (u32, u32) = (1000, 620);
+const SIZE: (f64, f64) = (1000.0, 620.0);
 /// The end of a handle's name.
 const HANDLE: &str = " (handle)";
-/// Room for the names at the right.
-const NAMES: u32 = 250;
-const LINE_HEIGHT: i32 = 16;
-const SMALL: i32 = 13;
+/// Room for the names at the right of the times, and at the right of the rates, which stand beside sizes.
+const NAMES: f64 = 250.0;
+const NAMES_AND_SIZES: f64 = 310.0;
+const LINE_HEIGHT: f64 = 16.0;
+const SMALL: f64 = 12.0;
 
 /// Warm colours for ours, cold ones for the peers, black for the floor; a handle has the colour of what it holds.
-fn colour(lines: &[Line], at: usize) -> RGBColor {
-    const OURS: [RGBColor; 8] = [
-        RGBColor(200, 0, 60),
-        RGBColor(225, 95, 0),
-        RGBColor(160, 0, 140),
-        RGBColor(215, 130, 0),
-        RGBColor(120, 40, 0),
-        RGBColor(235, 60, 120),
-        RGBColor(150, 90, 60),
-        RGBColor(110, 0, 70),
+fn colour(lines: &[Line], at: usize) -> Colour {
+    const OURS: [Colour; 8] = [
+        Colour::new(200, 0, 60),
+        Colour::new(225, 95, 0),
+        Colour::new(160, 0, 140),
+        Colour::new(215, 130, 0),
+        Colour::new(120, 40, 0),
+        Colour::new(235, 60, 120),
+        Colour::new(150, 90, 60),
+        Colour::new(110, 0, 70),
     ];
-    const PEERS: [RGBColor; 8] = [
-        RGBColor(0, 90, 180),
-        RGBColor(0, 140, 90),
-        RGBColor(60, 60, 160),
-        RGBColor(0, 150, 170),
-        RGBColor(90, 130, 0),
-        RGBColor(80, 110, 150),
-        RGBColor(0, 100, 60),
-        RGBColor(110, 90, 200),
+    const PEERS: [Colour; 8] = [
+        Colour::new(0, 90, 180),
+        Colour::new(0, 140, 90),
+        Colour::new(60, 60, 160),
+        Colour::new(0, 150, 170),
+        Colour::new(90, 130, 0),
+        Colour::new(80, 110, 150),
+        Colour::new(0, 100, 60),
+        Colour::new(110, 90, 200),
     ];
     if lines[at].name == floor::NAME {
-        return BLACK;
+        return Colour::BLACK;
     }
     let held = lines[at].name.strip_suffix(HANDLE).and_then(|held| lines.iter().position(|line| line.name == held));
     if let Some(held) = held {
@@ -157,183 +156,129 @@ fn ours(line: &Line) -> bool {
     line.name.starts_with("bouquet ")
 }
 
-fn font(size: i32) -> TextStyle<'static> {
-    TextStyle::from(("sans-serif", size).into_font()).pos(Pos::new(HPos::Left, VPos::Center))
-}
-
 /// The extremes of a coordinate, with some room around them.
 fn range(values: impl Iterator<Item = f64> + Clone, room: f64) -> std::ops::Range<f64> {
     let (low, high) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
     low / room..high * room
 }
 
-fn times(path: &Path, caption: &str, lines: &[Line]) -> Result<(), Failure> {
-    let root = SVGBackend::new(path, SIZE).into_drawing_area();
-    root.fill(&WHITE)?;
+/// A picture with its caption over the frame, which leaves this much room at the right.
+fn captioned(caption: &str, room: f64) -> (Picture, [f64; 4]) {
+    let mut picture = Picture::new(SIZE.0, SIZE.1);
+    let sides = [84.0, 36.0, SIZE.0 - room, SIZE.1 - 58.0];
+    picture.text(((sides[0] + sides[2]) / 2.0, 20.0), caption, Text::new(20.0).anchored(Anchor::Middle));
+    (picture, sides)
+}
+
+fn times(caption: &str, lines: &[Line]) -> Picture {
+    let (mut picture, sides) = captioned(caption, NAMES);
     let all = || lines.iter().flat_map(|line| line.points.iter().copied());
-    let vertical = range(all().map(|(_, time)| time), 1.2);
-    let mut sizes: Vec<f64> = all().map(|(n, _)| n).collect();
-    sizes.sort_by(f64::total_cmp);
-    sizes.dedup();
-    let mut chart = ChartBuilder::on(&root)
-        .caption(caption, ("sans-serif", 20))
-        .margin(10)
-        .margin_right(NAMES)
-        .x_label_area_size(48)
-        .y_label_area_size(60)
-        .build_cartesian_2d(
-            range(all().map(|(n, _)| n), 1.15).log_scale().with_key_points(sizes),
-            vertical.clone().log_scale().with_key_points(one_two_five(&vertical)),
-        )?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(BLACK.mix(0.12))
-        .x_desc("keys in the filter")
-        .y_desc("ns per lookup (median)")
-        .axis_desc_style(("sans-serif", 15))
-        .label_style(("sans-serif", SMALL))
-        .x_label_formatter(&|n| magnitude(n.round() as u64))
-        .y_label_formatter(&|time| format!("{time}"))
-        .draw()?;
+    let (sizes, times) = (range(all().map(|(n, _)| n), 1.15), range(all().map(|(_, time)| time), 1.2));
+    let named = all().map(|(n, _)| (n, magnitude(n.round() as u64)));
+    let x = Axis::log("keys in the filter").range(sizes.start, sizes.end).named(distinct(named));
+    let y = Axis::log("ns per lookup (median)").range(times.start, times.end);
+    let frame = Frame::new(sides, &x, &y, std::iter::empty());
+    frame.draw(&mut picture);
 
     let mut names = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let colour = colour(lines, at);
-        let points = line.points.iter().copied();
-        if line.name == floor::NAME {
-            chart.draw_series(DashedLineSeries::new(points.clone(), 8, 5, BLACK.stroke_width(3)))?;
-        } else if ours(line) {
-            let width = if line.name.ends_with(HANDLE) { 1 } else { 2 };
-            chart.draw_series(LineSeries::new(points.clone(), colour.stroke_width(width)))?;
-        } else {
-            chart.draw_series(DashedLineSeries::new(points.clone(), 3, 3, colour.stroke_width(1)))?;
+        let stroke = match (line.name == floor::NAME, ours(line)) {
+            (true, _) => Stroke::new(colour, 3.0).dashed(8.0, 5.0),
+            (_, true) => Stroke::new(colour, if line.name.ends_with(HANDLE) { 1.0 } else { 2.0 }),
+            _ => Stroke::new(colour, 1.0).dashed(3.0, 3.0),
+        };
+        for path in frame.paths(line.points.iter().copied()) {
+            picture.path(&path, stroke);
         }
-        mark(&mut chart, points, colour, ours(line))?;
-        if let Some(last) = line.points.last() {
-            names.push((chart.backend_coord(last), line.name.clone(), colour));
+        let places: Vec<Place> = line.points.iter().filter_map(|point| frame.at(point.0, point.1)).collect();
+        for place in &places {
+            picture.mark(*place, mark(line), colour);
+        }
+        if let Some(last) = places.last() {
+            names.push((*last, line.name.as_str(), colour));
         }
     }
-    label(&root, names)?;
-    root.present()?;
-    Ok(())
+    label(&mut picture, names);
+    picture
 }
 
-type Axis = WithKeyPoints<LogCoord<f64>>;
+/// Values with their names in ascending order, each once.
+fn distinct(named: impl Iterator<Item = (f64, String)>) -> Vec<(f64, String)> {
+    let mut named: Vec<_> = named.collect();
+    named.sort_by(|a, b| a.0.total_cmp(&b.0));
+    named.dedup();
+    named
+}
 
 /// Discs for ours, crosses for the others.
-fn mark(
-    chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<Axis, Axis>>,
-    points: impl Iterator<Item = (f64, f64)>,
-    colour: RGBColor,
-    ours: bool,
-) -> Result<(), Failure> {
-    if ours {
-        chart.draw_series(points.map(|point| Circle::new(point, 4, colour.filled())))?;
-    } else {
-        chart.draw_series(points.map(|point| Cross::new(point, 4, colour.stroke_width(2))))?;
-    }
-    Ok(())
+fn mark(line: &Line) -> Mark {
+    if ours(line) { Mark::Disc } else { Mark::Cross }
 }
 
 /// Marked numbers of bits.
 const BITS: [f64; 12] = [5.0, 6.0, 8.0, 10.0, 12.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0];
 
-/// 1, 2, 5, 10, 20, .. in a range.
-fn one_two_five(range: &std::ops::Range<f64>) -> Vec<f64> {
-    let decades = (range.start.log10().floor() as i32)..=(range.end.log10().ceil() as i32);
-    // Parsed, for 10^-3 computed is not 0.001.
-    let steps = decades.flat_map(|decade| [1, 2, 5].map(|step| format!("{step}e{decade}").parse().unwrap_or(0.0)));
-    steps.filter(|step| range.contains(step)).collect()
-}
-
 /// Writes names at the right of the points where their lines end, in the order of the ends, none over another.
-fn label(root: &Area<'_>, mut names: Vec<((i32, i32), String, RGBColor)>) -> Result<(), Failure> {
-    names.sort_by_key(|(at, _, _)| at.1);
-    let mut heights: Vec<i32> = names.iter().map(|(at, _, _)| at.1).collect();
+fn label(picture: &mut Picture, mut names: Vec<(Place, &str, Colour)>) {
+    names.sort_by(|(a, ..), (b, ..)| a.1.total_cmp(&b.1));
+    let mut heights: Vec<f64> = names.iter().map(|(at, ..)| at.1).collect();
     for i in 1..heights.len() {
         heights[i] = heights[i].max(heights[i - 1] + LINE_HEIGHT);
     }
-    let mut lowest = SIZE.1 as i32 - LINE_HEIGHT;
+    let mut lowest = SIZE.1 - LINE_HEIGHT;
     for height in heights.iter_mut().rev() {
-        *height = (*height).min(lowest);
+        *height = height.min(lowest);
         lowest = *height - LINE_HEIGHT;
     }
-    let left = (SIZE.0 - NAMES) as i32 + 24;
+    let left = SIZE.0 - NAMES + 24.0;
     for ((at, name, colour), height) in names.iter().zip(heights) {
-        let leader = vec![(at.0 + 6, at.1), (left - 4, height)];
-        root.draw(&PathElement::new(leader, colour.mix(0.5)))?;
-        root.draw(&Text::new(name.clone(), (left, height), font(SMALL).color(colour)))?;
+        let leader = Stroke::new(colour.faded(0.5), 1.0);
+        picture.path(&[(at.0 + 6.0, at.1), (left - 4.0, height)], leader);
+        picture.text((left, height), name, Text::new(SMALL).coloured(*colour));
     }
-    Ok(())
 }
 
-fn rates(path: &Path, caption: &str, lines: &[Line]) -> Result<(), Failure> {
-    let root = SVGBackend::new(path, SIZE).into_drawing_area();
-    root.fill(&WHITE)?;
+fn rates(caption: &str, lines: &[Line]) -> Picture {
+    let (mut picture, sides) = captioned(caption, NAMES_AND_SIZES);
     let all = || lines.iter().flat_map(|line| line.points.iter().copied());
     let (bits, measured) = (range(all().map(|(bits, _)| bits), 1.15), range(all().map(|(_, rate)| rate), 1.6));
-    let mut chart = ChartBuilder::on(&root)
-        .caption(caption, ("sans-serif", 20))
-        .margin(10)
-        .margin_right(NAMES + 60)
-        .x_label_area_size(48)
-        .y_label_area_size(76)
-        .build_cartesian_2d(
-            bits.clone().log_scale().with_key_points(BITS.into_iter().filter(|b| bits.contains(b)).collect()),
-            measured.clone().log_scale().with_key_points(one_two_five(&measured)),
-        )?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(BLACK.mix(0.12))
-        .x_desc("bits per key")
-        .y_desc("measured false-positive rate")
-        .axis_desc_style(("sans-serif", 15))
-        .label_style(("sans-serif", SMALL))
-        .x_label_formatter(&|bits| format!("{bits:.0}"))
-        .y_label_formatter(&|rate| percent(*rate))
-        .draw()?;
+    let x = Axis::log("bits per key").range(bits.start, bits.end).ticks(BITS);
+    let y = Axis::log("measured false-positive rate").range(measured.start, measured.end).in_percent();
+    let frame = Frame::new(sides, &x, &y, std::iter::empty());
+    frame.draw(&mut picture);
 
     // The best that a Bloom filter can do, 2^(-b ln 2), and any filter, 2^-b.
     for (name, per_bit, grey) in [("Bloom filters' limit", 2f64.ln(), 0.8), ("any filter's limit", 1.0, 0.4)] {
-        let curve: Vec<(f64, f64)> = (0..=200)
-            .map(|i| bits.start * (bits.end / bits.start).powf(f64::from(i) / 200.0))
-            .map(|bits| (bits, (-bits * per_bit).exp2()))
-            .filter(|(_, rate)| measured.contains(rate))
-            .collect();
-        if let Some(last) = curve.last().copied() {
-            chart.draw_series(LineSeries::new(curve, BLACK.mix(grey).stroke_width(1)))?;
-            let (x, y) = chart.backend_coord(&last);
-            root.draw(&Text::new(name, (x + 4, y - 8), font(SMALL).color(&BLACK.mix(grey))))?;
+        let at = |i: u32| bits.start * (bits.end / bits.start).powf(f64::from(i) / 200.0);
+        let grey = Colour::BLACK.faded(grey);
+        for path in frame.paths((0..=200).map(at).map(|bits| (bits, (-bits * per_bit).exp2()))) {
+            picture.path(&path, Stroke::new(grey, 1.0));
+            if let Some((x, y)) = path.last() {
+                picture.text((x + 4.0, y - 8.0), name, Text::new(SMALL).coloured(grey));
+            }
         }
     }
 
-    let left = (SIZE.0 - NAMES - 60) as i32 + 18;
-    let top = (SIZE.1 as i32 - LINE_HEIGHT * (lines.len() as i32 + 1)) / 2;
-    root.draw(&Text::new("bits per key", (left + 14, top), font(SMALL).color(&BLACK.mix(0.6))))?;
+    let left = SIZE.0 - NAMES_AND_SIZES + 18.0;
+    let top = (SIZE.1 - LINE_HEIGHT * (lines.len() as f64 + 1.0)) / 2.0;
+    let text = Text::new(SMALL);
+    picture.text((left + 14.0, top), "bits per key", text.coloured(Colour::BLACK.faded(0.6)));
     for (at, line) in lines.iter().enumerate() {
         let colour = colour(lines, at);
-        chart.draw_series(LineSeries::new(line.points.iter().copied(), colour.mix(0.35)))?;
-        mark(&mut chart, line.points.iter().copied(), colour, ours(line))?;
-        let height = top + LINE_HEIGHT * (at as i32 + 1);
-        let sizes: Vec<String> = line.points.iter().map(|(bits, _)| format!("{bits:.1}")).collect();
-        if ours(line) {
-            root.draw(&Circle::new((left, height), 4, colour.filled()))?;
-        } else {
-            root.draw(&Cross::new((left, height), 4, colour.stroke_width(2)))?;
+        for path in frame.paths(line.points.iter().copied()) {
+            picture.path(&path, Stroke::new(colour.faded(0.35), 1.0));
         }
-        let text = format!("{}: {}", line.name, sizes.join(", "));
-        root.draw(&Text::new(text, (left + 14, height), font(SMALL).color(&colour)))?;
+        for place in line.points.iter().filter_map(|point| frame.at(point.0, point.1)) {
+            picture.mark(place, mark(line), colour);
+        }
+        let height = top + LINE_HEIGHT * (at as f64 + 1.0);
+        let sizes: Vec<String> = line.points.iter().map(|(bits, _)| format!("{bits:.1}")).collect();
+        picture.mark((left, height), mark(line), colour);
+        let name = format!("{}: {}", line.name, sizes.join(", "));
+        picture.text((left + 14.0, height), &name, text.coloured(colour));
     }
-    root.present()?;
-    Ok(())
-}
-
-/// A rate for people, without a tail of zeros.
-fn percent(rate: f64) -> String {
-    let digits = (-(100.0 * rate).log10()).ceil().max(0.0) as usize;
-    format!("{:.*} %", digits, 100.0 * rate)
+    picture
 }
 
 #[cfg(test)]
@@ -369,10 +314,5 @@ mod tests {
     fn the_last_of_equal_rows_counts() {
         let rows = [row("peer", 1_000, Metric::Miss, 5.0), row("peer", 1_000, Metric::Miss, 7.0)];
         assert_eq!(lines(&rows, "u64", 0.01, Metric::Miss)[0].points, [(1_000.0, 7.0)]);
-    }
-
-    #[test]
-    fn percentages_have_as_many_digits_as_they_need() {
-        assert_eq!([0.01, 0.002, 0.0005, 0.5].map(percent), ["1 %", "0.2 %", "0.05 %", "50 %"]);
     }
 }

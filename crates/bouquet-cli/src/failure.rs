@@ -27,6 +27,8 @@ pub enum Failure {
     Message(String),
     /// Nobody reads the output any more: no reason to say anything.
     ClosedPipe,
+    /// Another program did the work and has said what went wrong; its exit code.
+    Told(u8),
 }
 
 /// How a command ends.
@@ -34,12 +36,6 @@ pub type Outcome = Result<Found, Failure>;
 
 impl From<bouquet::Error> for Failure {
     fn from(error: bouquet::Error) -> Self {
-        Failure::Message(error.to_string())
-    }
-}
-
-impl From<bouquet_lab::Error> for Failure {
-    fn from(error: bouquet_lab::Error) -> Self {
         Failure::Message(error.to_string())
     }
 }
@@ -75,6 +71,7 @@ pub fn conclude(outcome: Outcome) -> ExitCode {
         Ok(Found::Something) => ExitCode::SUCCESS,
         Ok(Found::Nothing) => ExitCode::from(1),
         Err(Failure::ClosedPipe) => ExitCode::from(CLOSED_PIPE),
+        Err(Failure::Told(code)) => ExitCode::from(code),
         Err(Failure::Message(message)) => {
             say(&message);
             ExitCode::from(2)

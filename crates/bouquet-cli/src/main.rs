@@ -31,6 +31,10 @@ Examples:
   bouquet compare --can remove --items 1e6            kinds side by side: size, errors, speed
   bouquet kinds --can remove                          kinds whose keys can be removed
   bouquet explain KIND                                the idea, the formulas, the parameters
+  bouquet lab list                                    the papers' figures and tables, reproduced by bouquet-lab
+
+A command that is not listed runs the program of its name, such as bouquet-lab for `lab`, which lies beside bouquet or on \
+the PATH.
 
 Keys are bytes: the lines of files or of standard input, or with -0 what NUL bytes separate. The last line needs no \
 newline. Where a kind takes a value, a group, a weight or an amount with each key, it follows the key and a TAB.

@@ -22,11 +22,11 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A plot could not be drawn.
-    #[error("the plot cannot be drawn: {0}")]
-    Drawing(String),
+    /// The results could not be printed.
+    #[error("standard output: {0}")]
+    Output(std::io::Error),
     /// There is no such experiment.
-    #[error("there is no experiment `{0}`; the list of experiments tells which there are")]
+    #[error("there is no experiment `{0}`; `bouquet lab list` prints those there are")]
     Unknown(String),
 }
 

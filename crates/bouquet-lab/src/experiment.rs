@@ -238,7 +238,7 @@ impl Report {
         let id = of.id;
         if !self.plots.is_empty() {
             let title = format!("{}: {}", of.place, of.title);
-            write(&folder.join(format!("{id}.svg")), &plot::svg(&title, &self.plots)?)?;
+            write(&folder.join(format!("{id}.svg")), &plot::svg(&title, &self.plots))?;
             write(&folder.join(format!("{id}.csv")), &plot::data(&self.plots).csv())?;
         }
         if let Some(table) = &self.table {

@@ -59,8 +59,8 @@ pub struct Compare {
     svg: Option<PathBuf>,
 
     /// What is drawn against the time of a query
-    #[arg(long, value_enum, default_value_t = Axis::Bits, requires = "svg")]
-    plot: Axis,
+    #[arg(long, value_enum, default_value_t = Height::Bits, requires = "svg")]
+    plot: Height,
 }
 
 /// How numbers are printed.
@@ -74,7 +74,7 @@ enum Format {
 
 /// What a drawing shows against the time of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Axis {
+enum Height {
     /// Bits per key
     Bits,
     /// The measured rate of false positives
@@ -97,7 +97,7 @@ impl Compare {
         }
         if let Some(path) = &self.svg {
             let drawing = plot::draw(&measured, self.plot, contest.items(), contest.fpr())
-                .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+                .ok_or_else(|| Failure::new(format!("{}: no kind has both numbers to draw", path.display())))?;
             save_bytes(drawing.as_bytes(), path)?;
         }
         Ok(Found::when(!measured.is_empty()))

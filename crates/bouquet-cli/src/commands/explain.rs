@@ -4,7 +4,6 @@ use bouquet::kind::Kind;
 use bouquet::registry;
 use bouquet::secrecy::Mode;
 use clap::Args;
-use textwrap::{Options, WordSplitter};
 
 use crate::failure::{Found, Outcome};
 use crate::filters::kind_named;
@@ -20,7 +19,7 @@ pub struct Explain {
 impl Explain {
     /// Runs the command.
     pub fn run(self) -> Outcome {
-        let width = textwrap::termwidth().clamp(40, 100);
+        let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0)).clamp(40, 100);
         let text = match registry::find_mode(&self.kind) {
             Some(mode) => explain_mode(mode, width),
             None => explain(kind_named(&self.kind)?, width),
@@ -30,9 +29,26 @@ impl Explain {
     }
 }
 
-/// Lines of this width in which names with hyphens stay whole, so that they can be copied.
-fn whole_words<'a>(width: usize) -> Options<'a> {
-    Options::new(width).word_splitter(WordSplitter::NoHyphenation)
+/// Appends text in lines of this width: the first begins with `first`, the others with `indent`. Words stay whole, names with
+/// hyphens too, so that they can be copied.
+fn push_wrapped(text: &mut String, width: usize, first: &str, indent: &str, words: &str) {
+    let mut line = String::from(first);
+    let mut empty = true;
+    for word in words.split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > width {
+            text.push_str(line.trim_end());
+            text.push('\n');
+            line = indent.into();
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    text.push_str(line.trim_end());
+    text.push('\n');
 }
 
 /// A titled part of an explanation, wrapped; nothing without lines.
@@ -42,8 +58,7 @@ fn write_section(text: &mut String, width: usize, title: &str, lines: &[&str]) {
     }
     text.push_str(&format!("\n{title}\n"));
     for line in lines {
-        text.push_str(&textwrap::fill(line, whole_words(width).initial_indent("  ").subsequent_indent("  ")));
-        text.push('\n');
+        push_wrapped(text, width, "  ", "  ", line);
     }
 }
 
@@ -86,9 +101,7 @@ fn write_markdown(text: &mut String, width: usize, body: &str) {
     let flush = |text: &mut String, paragraph: &mut String| {
         let indent = if paragraph.starts_with("- ") { "    " } else { "  " };
         if !paragraph.is_empty() {
-            let options = whole_words(width).initial_indent("  ").subsequent_indent(indent);
-            text.push_str(&textwrap::fill(paragraph, options));
-            text.push('\n');
+            push_wrapped(text, width, "  ", indent, paragraph);
         }
         paragraph.clear();
     };
@@ -124,8 +137,7 @@ fn parameters(kind: &Kind, width: usize) -> String {
         for (start, line) in
             [(&first, parameter.help.to_owned()), (&indent, format!("{}; {default}", parameter.range()))]
         {
-            text.push_str(&textwrap::fill(&line, whole_words(width).initial_indent(start).subsequent_indent(&indent)));
-            text.push('\n');
+            push_wrapped(&mut text, width, start, &indent, &line);
         }
     }
     text
@@ -134,6 +146,13 @@ fn parameters(kind: &Kind, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        let mut text = String::new();
+        push_wrapped(&mut text, 12, "a  ", "   ", "one two-three four five");
+        assert_eq!(text, "a  one\n   two-three\n   four five\n");
+    }
 
     #[test]
     fn every_explanation_keeps_to_its_width_and_names_every_parameter() {

@@ -13,12 +13,12 @@ mod decode;
 mod delta;
 mod estimate;
 mod explain;
+mod external;
 mod get;
 mod grow;
 mod info;
 mod intersect;
 mod kinds;
-mod lab;
 mod list;
 mod merge;
 mod patch;
@@ -28,6 +28,8 @@ mod secret;
 mod size;
 mod top;
 mod verify;
+
+use std::ffi::OsString;
 
 use clap::Subcommand;
 
@@ -61,7 +63,8 @@ pub enum Command {
     Kinds(kinds::Kinds),
     Explain(explain::Explain),
     Secret(secret::Secret),
-    Lab(lab::Lab),
+    #[command(external_subcommand)]
+    External(Vec<OsString>),
 }
 
 impl Command {
@@ -93,7 +96,7 @@ impl Command {
             Command::Kinds(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Secret(command) => command.run(),
-            Command::Lab(command) => command.run(),
+            Command::External(words) => external::run(words),
         }
     }
 }

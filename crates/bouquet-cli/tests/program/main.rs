@@ -5,9 +5,9 @@
 
 mod bad_input;
 mod commands;
+mod external;
 mod files;
 mod frequencies;
-mod lab;
 mod place;
 mod secrets;
 mod shifting;

@@ -1,33 +1,27 @@
 //! The drawing: a point per kind, its name beside it.
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use bouquet_plot::number::percent;
+use bouquet_plot::{Anchor, Axis, Colour, Frame, Mark, Picture, Place, Stroke, Text, text_width};
 
-use super::Axis;
+use super::Height;
 use super::measure::Measured;
 
-type Failure = Box<dyn std::error::Error>;
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
-const SIZE: (u32, u32) = (960, 640);
-const SMALL: i32 = 13;
-/// The width of a letter and the height of a line, in pixels, for finding room.
-const LETTER: i32 = 7;
-const LINE: i32 = 15;
-const RADIUS: i32 = 4;
+const SIZE: (f64, f64) = (960.0, 640.0);
+const SMALL: f64 = 12.0;
+/// The height of a line of text, in pixels.
+const LINE: f64 = 15.0;
 
 /// A colour for each family, apart from each other also for those who see red and green alike.
-const COLOURS: [RGBColor; 9] = [
-    RGBColor(0, 114, 178),
-    RGBColor(213, 94, 0),
-    RGBColor(0, 158, 115),
-    RGBColor(204, 121, 167),
-    RGBColor(120, 94, 240),
-    RGBColor(148, 103, 20),
-    RGBColor(86, 160, 210),
-    RGBColor(90, 90, 90),
-    RGBColor(160, 0, 40),
+const COLOURS: [Colour; 9] = [
+    Colour::new(0, 114, 178),
+    Colour::new(213, 94, 0),
+    Colour::new(0, 158, 115),
+    Colour::new(204, 121, 167),
+    Colour::new(120, 94, 240),
+    Colour::new(148, 103, 20),
+    Colour::new(86, 160, 210),
+    Colour::new(90, 90, 90),
+    Colour::new(160, 0, 40),
 ];
 
 /// A kind in the drawing.
@@ -37,123 +31,83 @@ struct Point {
     at: (f64, f64),
 }
 
-/// Draws the kinds that have both numbers.
-pub fn draw(measured: &[Measured], axis: Axis, items: u64, fpr: f64) -> Result<String, Failure> {
+/// Draws the kinds that have both numbers; `None` where none has.
+pub fn draw(measured: &[Measured], height: Height, items: u64, fpr: f64) -> Option<String> {
     let point = |row: &Measured| {
-        let height = match axis {
-            Axis::Bits => Some(row.bits_per_key),
+        let height = match height {
+            Height::Bits => Some(row.bits_per_key),
             // No false positive among the queries has no place on a logarithmic axis.
-            Axis::Rate => row.false_positives.measured.filter(|rate| *rate > 0.0),
+            Height::Rate => row.false_positives.measured.filter(|rate| *rate > 0.0),
         };
         let facts = row.kind.facts();
         Some(Point { name: facts.id, family: facts.family, at: (row.contains?, height?) })
     };
     let points: Vec<Point> = measured.iter().filter_map(point).collect();
     if points.is_empty() {
-        return Err("no kind has both numbers to draw".into());
+        return None;
     }
     let left_out: Vec<_> = measured.iter().map(|row| row.kind.facts().id).collect();
     let left_out: Vec<_> = left_out.into_iter().filter(|id| !points.iter().any(|point| point.name == *id)).collect();
-    let mut drawing = String::new();
     let caption = format!("{} keys in filters made for {} of false positives", grouped(items), percent(fpr));
-    scatter(&mut drawing, &points, axis, &caption, &left_out)?;
-    Ok(drawing)
+    Some(scatter(&points, height, &caption, &left_out).svg())
 }
 
-/// The extremes of a coordinate with room around them.
-fn range(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
+/// An axis that shows the extremes of a coordinate with room around them.
+fn axis(label: &str, values: impl Iterator<Item = f64> + Clone) -> Axis {
     let (low, high) = (values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max));
-    low / 1.35..high * 1.35
+    Axis::log(label).range(low / 1.35, high * 1.35)
 }
 
-/// 1, 2, 5, 10, 20, .. in a range; every whole step where that leaves too few.
-fn marks(range: &std::ops::Range<f64>) -> Vec<f64> {
-    let decades = (range.start.log10().floor() as i32)..=(range.end.log10().ceil() as i32);
-    let steps = |steps: &[u32]| -> Vec<f64> {
-        // Parsed, for 10^-3 computed is not 0.001.
-        let all = decades.clone().flat_map(|decade| steps.iter().map(move |step| format!("{step}e{decade}")));
-        all.filter_map(|text| text.parse().ok()).filter(|mark| range.contains(mark)).collect()
-    };
-    let few = steps(&[1, 2, 5]);
-    if few.len() >= 3 { few } else { steps(&[1, 2, 3, 4, 5, 6, 7, 8, 9]) }
-}
-
-fn font(size: i32) -> TextStyle<'static> {
-    TextStyle::from(("sans-serif", size).into_font()).pos(Pos::new(HPos::Left, VPos::Center))
-}
-
-fn colour(families: &[&str], family: &str) -> RGBColor {
+fn colour(families: &[&str], family: &str) -> Colour {
     COLOURS[families.iter().position(|other| *other == family).unwrap_or(0) % COLOURS.len()]
 }
 
-fn scatter(out: &mut String, points: &[Point], axis: Axis, caption: &str, left_out: &[&str]) -> Result<(), Failure> {
-    let root = SVGBackend::with_string(out, SIZE).into_drawing_area();
-    root.fill(&WHITE)?;
-    let (times, heights) = (range(points.iter().map(|p| p.at.0)), range(points.iter().map(|p| p.at.1)));
+fn scatter(points: &[Point], height: Height, caption: &str, left_out: &[&str]) -> Picture {
     let mut families: Vec<&str> = Vec::new();
-    points.iter().for_each(|point| {
+    for point in points {
         if !families.contains(&point.family) {
-            families.push(point.family)
+            families.push(point.family);
         }
-    });
-
-    let widest = families.iter().map(|family| family.len()).max().unwrap_or(0).max(6) as i32 * LETTER + 20;
-    let legend = SIZE.0 as i32 - widest;
-    let mut chart = ChartBuilder::on(&root)
-        .caption(caption, ("sans-serif", 20))
-        .margin(12)
-        .margin_top(8)
-        .margin_bottom(if left_out.is_empty() { 12 } else { 34 })
-        .margin_right(widest + 24)
-        .x_label_area_size(48)
-        .y_label_area_size(72)
-        .build_cartesian_2d(
-            times.clone().log_scale().with_key_points(marks(&times)),
-            heights.clone().log_scale().with_key_points(marks(&heights)),
-        )?;
-    chart
-        .configure_mesh()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(BLACK.mix(0.12))
-        .x_desc("nanoseconds per query (median; better to the left)")
-        .y_desc(match axis {
-            Axis::Bits => "bits per key (better below)",
-            Axis::Rate => "measured false-positive rate (better below)",
-        })
-        .axis_desc_style(("sans-serif", 15))
-        .label_style(("sans-serif", SMALL))
-        .x_label_formatter(&|time| format!("{time}"))
-        .y_label_formatter(&|height| match axis {
-            Axis::Bits => format!("{height}"),
-            Axis::Rate => percent(*height),
-        })
-        .draw()?;
-
-    let spots: Vec<(i32, i32)> = points.iter().map(|point| chart.backend_coord(&point.at)).collect();
-    let plane = chart.plotting_area().get_pixel_range();
-    // The legend has the margin to itself: among the points its own would be taken for kinds.
-    root.draw(&Text::new("family", (legend, plane.1.start + LINE), font(SMALL).color(&BLACK.mix(0.6))))?;
-    for (row, family) in (2..).zip(&families) {
-        let (x, y) = (legend + RADIUS, plane.1.start + row * LINE);
-        root.draw(&Circle::new((x, y), RADIUS, colour(&families, family).filled()))?;
-        root.draw(&Text::new(family.to_string(), (x + 10, y), font(SMALL).color(&BLACK.mix(0.8))))?;
     }
-    names(&root, points, &spots, &families, (plane.0.start, legend - 4))?;
+    let x = axis("nanoseconds per query (median; better to the left)", points.iter().map(|point| point.at.0));
+    let heights = points.iter().map(|point| point.at.1);
+    let y = match height {
+        Height::Bits => axis("bits per key (better below)", heights),
+        Height::Rate => axis("measured false-positive rate (better below)", heights).in_percent(),
+    };
+
+    let widest = families.iter().map(|family| text_width(family, SMALL)).fold(text_width("family", SMALL), f64::max);
+    let legend = SIZE.0 - widest - 34.0;
+    let below = if left_out.is_empty() { 60.0 } else { 82.0 };
+    let (left, top, right) = (84.0, 36.0, legend - 12.0);
+    let mut picture = Picture::new(SIZE.0, SIZE.1);
+    picture.text(((left + right) / 2.0, 20.0), caption, Text::new(20.0).anchored(Anchor::Middle));
+    let frame = Frame::new([left, top, right, SIZE.1 - below], &x, &y, std::iter::empty());
+    frame.draw(&mut picture);
+
+    // The legend has the margin to itself: among the points its own would be taken for kinds.
+    let grey = |opacity: f64| Text::new(SMALL).coloured(Colour::BLACK.faded(opacity));
+    picture.text((legend, top + LINE), "family", grey(0.6));
+    for (row, family) in (2..).zip(&families) {
+        let (x, y) = (legend + Mark::RADIUS, top + f64::from(row) * LINE);
+        picture.mark((x, y), Mark::Disc, colour(&families, family));
+        picture.text((x + 10.0, y), family, grey(0.8));
+    }
+    names(&mut picture, points, &frame, &families, (left, legend - 4.0));
     if !left_out.is_empty() {
         let text = format!("not drawn, for no false positive was seen: {}", left_out.join(", "));
-        root.draw(&Text::new(text, (84, SIZE.1 as i32 - 16), font(SMALL).color(&BLACK.mix(0.6))))?;
+        picture.text((left, SIZE.1 - 16.0), &text, grey(0.6));
     }
-    root.present()?;
-    Ok(())
+    picture
 }
 
 /// A rectangle of pixels.
 #[derive(Clone, Copy)]
 struct Room {
-    left: i32,
-    top: i32,
-    right: i32,
-    bottom: i32,
+    left: f64,
+    top: f64,
+    right: f64,
+    bottom: f64,
 }
 
 impl Room {
@@ -161,59 +115,46 @@ impl Room {
         self.left < other.right && other.left < self.right && self.top < other.bottom && other.top < self.bottom
     }
 
-    fn holds(&self, (x, y): (i32, i32)) -> bool {
-        self.meets(&Room { left: x - RADIUS, top: y - RADIUS, right: x + RADIUS, bottom: y + RADIUS })
+    fn holds(&self, (x, y): Place) -> bool {
+        let r = Mark::RADIUS;
+        self.meets(&Room { left: x - r, top: y - r, right: x + r, bottom: y + r })
     }
 }
 
 /// Draws the points, and each name as near to its point as there is room for it; one that is not beside its point gets a line
 /// to it.
-fn names(
-    root: &Area<'_>,
-    points: &[Point],
-    spots: &[(i32, i32)],
-    families: &[&str],
-    (left, right): (i32, i32),
-) -> Result<(), Failure> {
+fn names(picture: &mut Picture, points: &[Point], frame: &Frame<'_>, families: &[&str], (left, right): (f64, f64)) {
+    let place = |point: &Point| frame.at(point.at.0, point.at.1);
+    let mut spots: Vec<(Place, &Point)> = points.iter().filter_map(|point| Some((place(point)?, point))).collect();
+    spots.sort_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let mut taken: Vec<Room> = Vec::new();
-    let mut order: Vec<usize> = (0..points.len()).collect();
-    order.sort_by_key(|&at| spots[at]);
-    for at in order {
-        let (x, y) = spots[at];
-        let width = points[at].name.len() as i32 * LETTER + 2;
-        let place = |dx: i32, dy: i32| {
-            let left = if dx < 0 { x + dx - width } else { x + dx };
-            Room { left, top: y + dy - LINE / 2, right: left + width, bottom: y + dy + LINE / 2 }
+    for (at, ((x, y), point)) in spots.iter().enumerate() {
+        let width = text_width(point.name, SMALL) + 2.0;
+        let room = |dx: f64, dy: f64| {
+            let left = if dx < 0.0 { x + dx - width } else { x + dx };
+            Room { left, top: y + dy - LINE / 2.0, right: left + width, bottom: y + dy + LINE / 2.0 }
         };
-        let free = |place: &Room| {
-            let inside = place.left >= left && place.right <= right;
-            let clear = !spots.iter().enumerate().any(|(other, spot)| other != at && place.holds(*spot));
-            inside && clear && !taken.iter().any(|other| place.meets(other))
+        let free = |room: &Room| {
+            let inside = room.left >= left && room.right <= right;
+            let clear = !spots.iter().enumerate().any(|(other, (spot, _))| other != at && room.holds(*spot));
+            inside && clear && !taken.iter().any(|other| room.meets(other))
         };
         let rings = (0..20).flat_map(|ring| {
-            let far = ring * 11;
-            [(8 + far / 2, -far), (8 + far / 2, far), (-8 - far / 2, -far), (-8 - far / 2, far)]
+            let far = f64::from(ring) * 11.0;
+            let aside = 8.0 + far / 2.0;
+            [(aside, -far), (aside, far), (-aside, -far), (-aside, far)]
         });
-        let found = rings.map(|(dx, dy)| ((dx, dy), place(dx, dy))).find(|(_, place)| free(place));
-        let ((dx, dy), spot) = found.unwrap_or_else(|| ((8, 0), place(8, 0)));
-        let colour = colour(families, points[at].family);
-        if dy != 0 {
-            let end = if dx < 0 { spot.right } else { spot.left };
-            root.draw(&PathElement::new(vec![(x, y), (end, y + dy)], colour.mix(0.5)))?;
+        let found = rings.map(|(dx, dy)| ((dx, dy), room(dx, dy))).find(|(_, room)| free(room));
+        let ((dx, dy), spot) = found.unwrap_or_else(|| ((8.0, 0.0), room(8.0, 0.0)));
+        let colour = colour(families, point.family);
+        let (anchor, start) = if dx < 0.0 { (Anchor::End, spot.right) } else { (Anchor::Start, spot.left) };
+        if dy != 0.0 {
+            picture.path(&[(*x, *y), (start, y + dy)], Stroke::new(colour.faded(0.5), 1.0));
         }
-        root.draw(&Circle::new((x, y), RADIUS, colour.filled()))?;
-        let (side, start) = if dx < 0 { (HPos::Right, spot.right) } else { (HPos::Left, spot.left) };
-        let style = font(SMALL).color(&colour).pos(Pos::new(side, VPos::Center));
-        root.draw(&Text::new(points[at].name, (start, y + dy), style))?;
+        picture.mark((*x, *y), Mark::Disc, colour);
+        picture.text((start, y + dy), point.name, Text::new(SMALL).coloured(colour).anchored(anchor));
         taken.push(spot);
     }
-    Ok(())
-}
-
-/// A rate for people, without a tail of zeros.
-fn percent(rate: f64) -> String {
-    let digits = (-(100.0 * rate).log10()).ceil().max(0.0) as usize;
-    format!("{:.*} %", digits, 100.0 * rate)
 }
 
 /// A whole number with commas between the thousands.
@@ -230,13 +171,5 @@ mod tests {
     #[test]
     fn numbers_are_written_for_people() {
         assert_eq!([7, 1_000, 200_000, 1_234_567].map(grouped), ["7", "1,000", "200,000", "1,234,567"]);
-        assert_eq!([0.01, 0.0005, 0.5].map(percent), ["1 %", "0.05 %", "50 %"]);
-    }
-
-    #[test]
-    fn marks_are_round_and_several() {
-        assert_eq!(marks(&(80.0..1_100.0)), [100.0, 200.0, 500.0, 1_000.0]);
-        assert_eq!(marks(&(9.0..13.0)), [9.0, 10.0]);
-        assert_eq!(marks(&(0.0008..0.012)), [0.001, 0.002, 0.005, 0.01]);
     }
 }
