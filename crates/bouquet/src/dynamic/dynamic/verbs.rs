@@ -7,7 +7,7 @@ use crate::hash::Positions;
 use crate::key::BATCH;
 
 /// The same with positions that the caller has chosen, to repeat experiments with other hash functions (such as
-/// [`sdbm_mersenne`](crate::hash::replication::sdbm_mersenne)). Positions beyond the shape's bits are never in use.
+/// `sdbm_mersenne` of the feature `replication`). Positions beyond the shape's bits are never in use.
 impl Dynamic {
     /// Inserts a key with these positions.
     ///
