@@ -216,7 +216,7 @@ fn kinds_are_listed_chosen_and_explained() {
         let (id, summary) = (kind["kind"].as_str().unwrap(), kind["summary"].as_str().unwrap());
         assert!(text.lines().any(|line| line.trim().starts_with(id) && line.ends_with(summary)), "{id}: {text}");
         let explained = place.run(&["explain", id]).found().text();
-        for section in ["Question", "Idea", "Errors", "Choose another when", "Papers", "Parameters"] {
+        for section in ["Question", "Idea", "Errors", "Choose another", "Papers", "Parameters"] {
             assert!(explained.contains(section), "{id}: {explained}");
         }
         let squeezed = explained.split_whitespace().collect::<Vec<_>>().join(" ");
