@@ -414,6 +414,12 @@ pub enum Answer {
     Unknown,
 }
 
+impl From<Option<u64>> for Answer {
+    fn from(value: Option<u64>) -> Self {
+        value.map_or(Answer::Absent, |value| Answer::Value(Value::Integer(value)))
+    }
+}
+
 /// Which value belongs to the key?
 ///
 /// Law: a member's answer is its value or [`Answer::Unknown`], never [`Answer::Absent`] and never another value.

@@ -81,7 +81,7 @@ pub use key::{ByHash, Key};
 pub use sets::filter_bank::FilterBank;
 pub use shared::{SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};
 pub use shell::Filter;
-pub use values::bloomier::Bloomier;
+pub use values::bloomier::{Bloomier, BloomierSettings};
 pub use values::iblt::{Iblt, IbltSettings};
 
 /// The stores of single kinds, for the benchmarks of this repository; no promise of stability.

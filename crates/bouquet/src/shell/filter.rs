@@ -5,7 +5,7 @@ use super::mechanism::{
     Tally, Test, Unite, hashed,
 };
 use super::settings::{ByRate, Settings};
-use crate::capability::{Answer, Dataset, Decoding, Estimate, Frequent, Listing, Multiplicity, NoteType, Overlap};
+use crate::capability::{Dataset, Decoding, Estimate, Frequent, Listing, Multiplicity, NoteType, Overlap};
 use crate::codec::{Decoder, Encoder, delta};
 use crate::error::{Result, same};
 use crate::hash::Hashing;
@@ -419,7 +419,7 @@ impl<M: Lookup> Filter<M> {
     /// The value of the key.
     #[inline]
     #[must_use]
-    pub fn get<K: Key + ?Sized>(&self, key: &K) -> Answer {
+    pub fn get<K: Key + ?Sized>(&self, key: &K) -> M::Answer {
         hashed::<M, K, _>(&self.hashing, key, |key| self.mechanism.lookup(key))
     }
 }

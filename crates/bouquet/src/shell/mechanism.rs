@@ -356,8 +356,11 @@ pub trait Tally: Mechanism {
 
 /// Which value belongs to the key? Makes [`Get`](crate::capability::Get).
 pub trait Lookup: Mechanism {
+    /// [`Answer`], or `Option<u64>` for numbers that are always known.
+    type Answer: Into<Answer>;
+
     /// The key's value.
-    fn lookup(&self, key: Hashed<'_>) -> Answer;
+    fn lookup(&self, key: Hashed<'_>) -> Self::Answer;
 }
 
 /// Which sets hold the key? Makes [`Classify`](crate::capability::Classify).

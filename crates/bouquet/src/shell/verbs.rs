@@ -54,7 +54,7 @@ impl<M: Tally> Count for Filter<M> {
 
 impl<M: Lookup> Get for Filter<M> {
     fn get(&self, key: &[u8]) -> Answer {
-        Filter::get(self, key)
+        Filter::get(self, key).into()
     }
 }
 

@@ -1,14 +1,12 @@
 #![doc = include_str!("bloomier.md")]
 
-use crate::capability::{Answer, BuildFrom, Contains, Dataset, Get, NoteType, Value};
+use crate::capability::{Dataset, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
-use crate::key::{BATCH, Key, digest_batch};
-use crate::kind::{
-    Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
-    kind,
-};
+use crate::key::Key;
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, common, kind};
+use crate::shell::{Assemble, Choice, Fields, Filter, Hashed, Lookup, Mechanism, Settings, Test, fields};
 use crate::store::Counters;
 
 mod cascade;
@@ -18,43 +16,17 @@ mod table;
 
 use cascade::Cascade;
 use compact::Compact;
-use shape::{Mode, Shape};
+pub use shape::Mode;
+use shape::Shape;
 use table::{Mutable, Table};
 
 /// The registry's row.
 pub const KIND: Kind = kind!(Bloomier);
 
-/// Seeds that are tried before a build is given up. At the worst number of keys, near 3,000, one in seven fails.
-const TRIES: u64 = 100;
-
-const VALUES: Parameter = Parameter {
-    name: "values",
-    help: "how many values there are: they are the numbers below this",
-    of: ParameterType::Count { min: 1, max: 1 << 48, default: Some(256) },
-};
-
-const MODE: Parameter = Parameter {
-    name: "mode",
-    help: "mutable: values can be changed; compact: smallest, slow to build; cascade: a Bloom filter per value",
-    of: ParameterType::Choice { options: &["table", "mutable", "compact", "cascade"] },
-};
-
-const WIDTH: Parameter = Parameter {
-    name: "width",
-    help: "bits per cell, instead of a rate (mode mutable: without the value)",
-    of: ParameterType::Count { min: 1, max: Counters::MAX_WIDTH as u64, default: None },
-};
-
-const CELLS: Parameter = Parameter {
-    name: "cells",
-    help: "cells of the table, rounded up to a multiple of 3, at most 64 per key or 2^20; 1.23 per key and 32 when not given",
-    of: ParameterType::Count { min: 1, max: u32::MAX as u64, default: None },
-};
-
 /// A static map from keys to small numbers, in little more than the space of the numbers.
 ///
 /// ```
-/// use bouquet::values::bloomier::Bloomier;
+/// use bouquet::Bloomier;
 /// let colours = [("rose", 0), ("lily", 1), ("iris", 2)];
 /// let filter = Bloomier::with_rate(3, 0.001, colours)?;
 /// assert_eq!(filter.get("lily"), Some(1));
@@ -62,14 +34,74 @@ const CELLS: Parameter = Parameter {
 /// assert!(Bloomier::with_rate(3, 0.001, [("rose", 0), ("rose", 2)]).is_err(), "one key, two values");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
+pub type Bloomier = Filter<StaticMap>;
+
+/// Seeds that are tried before a build is given up. At the worst number of keys, near 3,000, one in seven fails.
+const TRIES: u64 = 100;
+
+const VALUES: Parameter =
+    Parameter::count("values", "how many values there are: they are the numbers below this", 1, 1 << 48).or(256);
+const MODE: Parameter = Parameter::choice(
+    "mode",
+    "mutable: values can be changed; compact: smallest, slow to build; cascade: a Bloom filter per value",
+    Mode::WORDS,
+);
+const WIDTH: Parameter = Parameter::count(
+    "width",
+    "bits per cell, instead of a rate (mode mutable: without the value)",
+    1,
+    Counters::MAX_WIDTH as u64,
+);
+const CELLS: Parameter = Parameter::count(
+    "cells",
+    "cells of the table, rounded up to a multiple of 3, at most 64 per key or 2^20; 1.23 per key and 32 when not given",
+    1,
+    u32::MAX as u64,
+);
+
+/// The settings of a Bloomier filter.
+///
+/// ```
+/// use bouquet::{Bloomier, BloomierSettings, hash::Hashing, values::bloomier::Mode};
+/// let settings = BloomierSettings { mode: Some(Mode::Compact), values: Some(3), ..Default::default() };
+/// let pairs = [("rose", 0), ("lily", 1), ("iris", 2)];
+/// assert_eq!(Bloomier::from_pairs(&settings, &Hashing::default(), pairs)?.get("iris"), Some(2));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BloomierSettings {
+    /// Keys that it is made for.
+    pub items: Option<u64>,
+    /// The rate of values for absent keys.
+    pub fpr: Option<f64>,
+    /// How many values there are.
+    pub values: Option<u64>,
+    /// What the table is.
+    pub mode: Option<Mode>,
+    /// Bits per cell.
+    pub width: Option<u32>,
+    /// Cells of the table.
+    pub cells: Option<u64>,
+}
+
+impl Settings for BloomierSettings {
+    const FIELDS: Fields<Self> = fields![
+        items: common::ITEMS,
+        fpr: common::FPR,
+        values: VALUES,
+        mode: MODE,
+        width: WIDTH,
+        cells: CELLS,
+    ];
+}
+
+/// Sums of cells that are values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bloomier {
+pub struct StaticMap {
     shape: Shape,
-    hashing: Hashing,
     /// Distinct keys.
-    items: u64,
+    keys: u64,
     body: Body,
-    planned_items: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -123,65 +155,155 @@ fn decode_cells(decoder: &mut Decoder<'_>, len: u64, width: u32) -> Result<Count
     Counters::from_words(words, len, width).ok_or_else(|| Error::corrupt("bits behind the last cell", "0", "1"))
 }
 
-impl Bloomier {
-    /// The filter of these keys and values (below 256), whose rate of values for absent keys is at most `fpr`; `items`
-    /// is how many are expected. [`from_config`](Self::from_config) has all choices.
-    ///
-    /// ```
-    /// use bouquet::values::bloomier::Bloomier;
-    /// let filter = Bloomier::with_rate(1000, 0.01, (0..1000u64).map(|key| (key, key % 256)))?;
-    /// assert!((0..1000u64).all(|key| filter.get(&key) == Some(key % 256)));
-    /// assert!(Bloomier::with_rate(1, 0.01, [("rose", 256)]).is_err(), "values are below 256");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_rate<K: Key>(items: u64, fpr: f64, pairs: impl IntoIterator<Item = (K, u64)>) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("items", Setting::Count(items))?.with("fpr", Setting::Real(fpr))?;
-        Self::from_config(&config, pairs)
+impl Mechanism for StaticMap {
+    const FACTS: Facts = Facts {
+        id: "bloomier",
+        number: 200,
+        aliases: &["XOR table", "static function"],
+        family: "values",
+        text: Text::new(include_str!("bloomier.md")),
+        errors: &[ErrorClass::FalsePositive, ErrorClass::SpuriousValue],
+        note: NoteType::Integer,
+        parameters: &[],
+    };
+
+    const OWN_ITEMS: bool = true;
+
+    /// Tables of three cells per key, which are found at once: batches always prefetch.
+    const NEAR: u64 = 0;
+
+    type Settings = BloomierSettings;
+
+    fn resolve(asked: &BloomierSettings) -> Result<BloomierSettings> {
+        let Shape { mode, values, width, cells, fpr } = Shape::of(asked)?;
+        let width = (mode != Mode::Cascade).then_some(width);
+        Ok(BloomierSettings { items: asked.items, fpr, values: Some(values), mode: Some(mode), width, cells })
     }
 
-    /// The filter of these keys and values (below 256) in `cells` cells of `width` bits.
-    ///
-    /// ```
-    /// use bouquet::values::bloomier::Bloomier;
-    /// let pairs = || (0..100u64).map(|key| (key, key));
-    /// assert_eq!(Bloomier::with_size(180, 12, pairs())?.get(&7u64), Some(7));
-    /// assert!(Bloomier::with_size(90, 12, pairs()).is_err(), "fewer cells than keys");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_size<K: Key>(cells: u64, width: u32, pairs: impl IntoIterator<Item = (K, u64)>) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("cells", Setting::Count(cells))?;
-        Self::from_config(&config.with("width", Setting::Count(width.into()))?, pairs)
+    fn plan(settings: &BloomierSettings) -> Result<Plan> {
+        let (shape, items) = (Shape::of(settings)?, settings.items);
+        let bits = shape.planned_bits(items.unwrap_or(0))?;
+        Ok(Plan { bits, hashes: shape.hashes(), items, fpr: Some(shape.rate()) })
     }
 
-    /// The filter of these keys and values with the settings in `config`, which must be for this kind.
-    ///
-    /// ```
-    /// use bouquet::kind::Config;
-    /// use bouquet::values::bloomier::{Bloomier, KIND};
-    /// let config = Config::new(KIND.facts()).set("mode", "compact")?.set("values", "3")?;
-    /// let filter = Bloomier::from_config(&config, [("rose", 0), ("lily", 1), ("iris", 2)])?;
-    /// assert_eq!(filter.get("iris"), Some(2));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_config<K: Key>(config: &Config, pairs: impl IntoIterator<Item = (K, u64)>) -> Result<Self> {
-        let shape = Shape::of(config)?;
-        let hashing = shape.bind(config.hashing());
-        let mut hashed = Vec::new();
-        for (item, (key, value)) in pairs.into_iter().enumerate() {
-            shape.check_value(value)?;
-            hashed.push(Pair { digest: key.digest(&hashing), value, item });
+    fn empty(settings: &BloomierSettings, _: &Hashing) -> Result<Self> {
+        Self::of_pairs(Shape::of(settings)?, Vec::new(), |_| String::new())
+    }
+
+    /// A secret gives unrelated digests in another mode or range.
+    fn domain(settings: &BloomierSettings) -> String {
+        let (mode, values) = (settings.mode.map_or("", Choice::word), settings.values.unwrap_or(0));
+        format!("bloomier {mode} {values} {}", settings.width.unwrap_or(0))
+    }
+
+    fn items(&self, _: u64) -> u64 {
+        self.keys
+    }
+
+    fn stats(&self, items: u64) -> Stats {
+        let hashes = match &self.body {
+            Body::Cascade(cascade) => cascade.hashes(),
+            _ => self.shape.hashes(),
+        };
+        let fpr = self.expected(items).false_positive;
+        Stats { items, bits: self.bits(), hashes, fill: None, fpr, honest_fill: None }
+    }
+
+    fn expected(&self, items: u64) -> Rates {
+        let rate = match &self.body {
+            _ if items == 0 => 0.0,
+            Body::Cascade(cascade) if items == self.keys => cascade.rate(),
+            _ => self.shape.rate(),
+        };
+        Rates { false_positive: Some(rate), spurious_value: Some(rate), ..Rates::default() }
+    }
+
+    fn encode<'a>(&'a self, _: u64, encoder: &mut Encoder<'a>) {
+        encoder.state().u64(self.keys);
+        match &self.body {
+            Body::Table(table) => table.encode(encoder),
+            Body::Mutable(mutable) => mutable.encode(encoder),
+            Body::Compact(compact) => compact.encode(encoder),
+            Body::Cascade(cascade) => cascade.encode(encoder),
         }
-        Self::of_pairs(config, shape, hashing, hashed, |item| format!("number {item} (counted from 0)"))
     }
 
-    /// Sorts and checks the pairs and builds the filter; `name` is how an item is called in an error.
-    fn of_pairs(
-        config: &Config,
-        shape: Shape,
-        hashing: Hashing,
-        mut pairs: Vec<Pair>,
-        name: impl Fn(usize) -> String,
-    ) -> Result<Self> {
+    fn decode(settings: &BloomierSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+        let shape = Shape::of(settings)?;
+        let keys = decoder.state().u64()?;
+        let body = match shape.mode {
+            Mode::Table => Body::Table(Table::decode(decoder, &shape, keys)?),
+            Mode::Mutable => Body::Mutable(Mutable::decode(decoder, &shape, keys)?),
+            Mode::Compact => Body::Compact(Compact::decode(decoder, &shape, keys)?),
+            Mode::Cascade => Body::Cascade(Cascade::decode(decoder, &shape, keys)?),
+        };
+        Ok((StaticMap { shape, keys, body }, 0))
+    }
+
+    fn reach(&self) -> u64 {
+        self.bits()
+    }
+
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
+        match &self.body {
+            Body::Table(table) => table.prefetch(digest),
+            Body::Mutable(mutable) => mutable.prefetch(digest),
+            Body::Compact(compact) if self.keys > 0 => compact.prefetch(digest),
+            Body::Compact(_) | Body::Cascade(_) => {}
+        }
+    }
+}
+
+impl Lookup for StaticMap {
+    /// Exact for a member; `None` only if the key is certainly absent.
+    type Answer = Option<u64>;
+
+    #[inline]
+    fn lookup(&self, key: Hashed<'_>) -> Option<u64> {
+        if self.keys == 0 {
+            return None;
+        }
+        let value = match &self.body {
+            Body::Table(table) => Some(table.get(key.digest)),
+            Body::Mutable(mutable) => mutable.get(key.digest),
+            Body::Compact(compact) => Some(compact.get(key.digest)),
+            Body::Cascade(cascade) => cascade.get(&self.shape, key.digest),
+        };
+        value.filter(|&value| value < self.shape.values)
+    }
+}
+
+impl Test for StaticMap {
+    #[inline]
+    fn test(&self, key: Hashed<'_>) -> bool {
+        self.lookup(key).is_some()
+    }
+}
+
+impl Assemble for StaticMap {
+    fn assemble(
+        asked: &BloomierSettings,
+        hashing: &Hashing,
+        data: &Dataset<'_>,
+    ) -> Result<(BloomierSettings, Self, u64)> {
+        let settings = Self::resolve(asked)?;
+        let (shape, hashing) = (Shape::of(&settings)?, Self::hashing(&settings, hashing));
+        let mut pairs = Vec::with_capacity(data.items.len());
+        for (number, item) in data.items.iter().enumerate() {
+            let value = item.integer()?;
+            shape.check_value(value)?;
+            pairs.push(Pair { digest: hashing.digest(item.key), value, item: number });
+        }
+        let name =
+            |item: usize| data.items.get(item).map_or(String::new(), |item| format!("`{}`", item.key.escape_ascii()));
+        Ok((settings, Self::of_pairs(shape, pairs, name)?, 0))
+    }
+}
+
+impl StaticMap {
+    /// Sorts and checks the pairs and builds the table; `name` is how an item is called in an error.
+    fn of_pairs(shape: Shape, mut pairs: Vec<Pair>, name: impl Fn(usize) -> String) -> Result<Self> {
         pairs.sort_unstable_by_key(|pair| (pair.digest, pair.item));
         for two in pairs.windows(2) {
             if two[0].digest == two[1].digest && two[0].value != two[1].value {
@@ -193,58 +315,73 @@ impl Bloomier {
         }
         pairs.dedup_by_key(|pair| pair.digest);
         let body = Body::build(&shape, &pairs)?;
-        Ok(Bloomier { shape, hashing, items: pairs.len() as u64, body, planned_items: config.count("items") })
+        Ok(StaticMap { shape, keys: pairs.len() as u64, body })
     }
 
-    /// The value of a key: exact for a member; `None` only if it is certainly absent.
-    ///
-    /// ```
-    /// use bouquet::values::bloomier::Bloomier;
-    /// let filter = Bloomier::with_rate(2, 0.001, [("rose", 7), ("lily", 8)])?;
-    /// assert_eq!(["rose", "lily", "thistle"].map(|key| filter.get(key)), [Some(7), Some(8), None]);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    #[must_use]
-    pub fn get<K: Key + ?Sized>(&self, key: &K) -> Option<u64> {
-        self.get_digest(key.digest(&self.hashing))
-    }
-
-    #[inline]
-    fn get_digest(&self, digest: Digest) -> Option<u64> {
-        if self.items == 0 {
-            return None;
-        }
-        let value = match &self.body {
-            Body::Table(table) => Some(table.get(digest)),
-            Body::Mutable(mutable) => mutable.get(digest),
-            Body::Compact(compact) => Some(compact.get(digest)),
-            Body::Cascade(cascade) => cascade.get(&self.shape, digest),
-        };
-        value.filter(|&value| value < self.shape.values)
-    }
-
-    fn prefetch(&self, digest: Digest) {
+    fn bits(&self) -> u64 {
         match &self.body {
-            Body::Table(table) => table.prefetch(digest),
-            Body::Mutable(mutable) => mutable.prefetch(digest),
-            Body::Compact(compact) if self.items > 0 => compact.prefetch(digest),
-            Body::Compact(_) | Body::Cascade(_) => {}
+            Body::Table(table) => table.bits(),
+            Body::Mutable(mutable) => mutable.bits(),
+            Body::Compact(compact) => compact.bits(),
+            Body::Cascade(cascade) => cascade.bits(),
         }
     }
+}
 
-    /// Whether the key may be a member; `false` is certain.
+impl Bloomier {
+    /// The filter of these keys and values (below 256), whose rate of values for absent keys is at most `fpr`; `items`
+    /// is how many are expected. [`from_pairs`](Self::from_pairs) has all choices.
     ///
     /// ```
-    /// use bouquet::values::bloomier::Bloomier;
-    /// let filter = Bloomier::with_rate(2, 0.001, [("rose", 7), ("lily", 8)])?;
-    /// assert!(filter.contains("lily") && !filter.contains("thistle"));
+    /// use bouquet::Bloomier;
+    /// let filter = Bloomier::with_rate(1000, 0.01, (0..1000u64).map(|key| (key, key % 256)))?;
+    /// assert!((0..1000u64).all(|key| filter.get(&key) == Some(key % 256)));
+    /// assert!(Bloomier::with_rate(1, 0.01, [("rose", 256)]).is_err(), "values are below 256");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    #[inline]
-    #[must_use]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.get(key).is_some()
+    pub fn with_rate<K: Key>(items: u64, fpr: f64, pairs: impl IntoIterator<Item = (K, u64)>) -> Result<Self> {
+        let settings = BloomierSettings { items: Some(items), fpr: Some(fpr), ..Default::default() };
+        Self::from_pairs(&settings, &Hashing::default(), pairs)
+    }
+
+    /// The filter of these keys and values (below 256) in `cells` cells of `width` bits.
+    ///
+    /// ```
+    /// use bouquet::Bloomier;
+    /// let pairs = || (0..100u64).map(|key| (key, key));
+    /// assert_eq!(Bloomier::with_size(180, 12, pairs())?.get(&7u64), Some(7));
+    /// assert!(Bloomier::with_size(90, 12, pairs()).is_err(), "fewer cells than keys");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn with_size<K: Key>(cells: u64, width: u32, pairs: impl IntoIterator<Item = (K, u64)>) -> Result<Self> {
+        let settings = BloomierSettings { cells: Some(cells), width: Some(width), ..Default::default() };
+        Self::from_pairs(&settings, &Hashing::default(), pairs)
+    }
+
+    /// The filter of these keys and values with these settings.
+    ///
+    /// ```
+    /// use bouquet::{Bloomier, BloomierSettings, hash::Hashing};
+    /// let settings = BloomierSettings { values: Some(1 << 20), ..Default::default() };
+    /// let filter = Bloomier::from_pairs(&settings, &Hashing::seeded(7), [("rose", 1_000_000)])?;
+    /// assert_eq!(filter.get("rose"), Some(1_000_000));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_pairs<K: Key>(
+        settings: &BloomierSettings,
+        hashing: &Hashing,
+        pairs: impl IntoIterator<Item = (K, u64)>,
+    ) -> Result<Self> {
+        settings.check()?;
+        let settings = StaticMap::resolve(settings)?;
+        let (shape, own) = (Shape::of(&settings)?, StaticMap::hashing(&settings, hashing));
+        let mut hashed = Vec::new();
+        for (item, (key, value)) in pairs.into_iter().enumerate() {
+            shape.check_value(value)?;
+            hashed.push(Pair { digest: key.digest(&own), value, item });
+        }
+        let map = StaticMap::of_pairs(shape, hashed, |item| format!("number {item} (counted from 0)"))?;
+        Ok(Self::of_parts(map, settings, hashing, 0))
     }
 
     /// Changes the value of a member, in mode `mutable`. A key that is certainly absent is [`Error::NotPresent`].
@@ -252,51 +389,37 @@ impl Bloomier {
     /// An absent key that seems present cannot be noticed: the value of some member is lost.
     ///
     /// ```
-    /// use bouquet::kind::Config;
-    /// use bouquet::values::bloomier::{Bloomier, KIND};
-    /// let config = Config::new(KIND.facts()).set("mode", "mutable")?;
-    /// let mut filter = Bloomier::from_config(&config, [("rose", 0), ("lily", 1)])?;
+    /// use bouquet::{Bloomier, BloomierSettings, hash::Hashing, values::bloomier::Mode};
+    /// let settings = BloomierSettings { mode: Some(Mode::Mutable), ..Default::default() };
+    /// let mut filter = Bloomier::from_pairs(&settings, &Hashing::default(), [("rose", 0), ("lily", 1)])?;
     /// filter.set("rose", 99)?;
     /// assert_eq!((filter.get("rose"), filter.get("lily")), (Some(99), Some(1)));
     /// assert!(filter.set("rose", 256).is_err(), "values are below 256");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn set<K: Key + ?Sized>(&mut self, key: &K, value: u64) -> Result<()> {
-        self.shape.check_value(value)?;
-        let digest = key.digest(&self.hashing);
-        let Body::Mutable(mutable) = &mut self.body else {
-            return Err(Error::parameter("mode", "mutable if values are to change", self.shape.mode.name()));
+        let StaticMap { shape, keys, body } = &mut self.mechanism;
+        shape.check_value(value)?;
+        let Body::Mutable(mutable) = body else {
+            return Err(Error::parameter("mode", "mutable if values are to change", shape.mode.word()));
         };
-        if self.items > 0 && mutable.set(digest, value) { Ok(()) } else { Err(Error::NotPresent) }
-    }
-
-    /// The number of distinct keys.
-    ///
-    /// ```
-    /// use bouquet::values::bloomier::Bloomier;
-    /// let filter = Bloomier::with_rate(3, 0.01, [("rose", 7), ("lily", 8), ("rose", 7)])?;
-    /// assert_eq!(filter.items(), 2);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn items(&self) -> u64 {
-        self.items
+        if *keys > 0 && mutable.set(key.digest(&self.hashing), value) { Ok(()) } else { Err(Error::NotPresent) }
     }
 
     /// How many keys each level of a cascade holds, and last those that are kept exactly; empty in other modes.
     ///
     /// ```
-    /// use bouquet::kind::Config;
-    /// use bouquet::values::bloomier::{Bloomier, KIND};
-    /// let config = Config::new(KIND.facts()).set("mode", "cascade")?.set("values", "2")?.set("fpr", "0.02")?;
-    /// let filter = Bloomier::from_config(&config, (0..1000u64).map(|key| (key, key % 2)))?;
+    /// use bouquet::{Bloomier, BloomierSettings, hash::Hashing, values::bloomier::Mode};
+    /// let fpr = Some(0.02);
+    /// let settings = BloomierSettings { mode: Some(Mode::Cascade), values: Some(2), fpr, ..Default::default() };
+    /// let filter = Bloomier::from_pairs(&settings, &Hashing::default(), (0..1000u64).map(|key| (key, key % 2)))?;
     /// assert_eq!(filter.levels()[0], 1000);
     /// assert!(filter.levels()[1] < 30, "a wrong value is claimed for one key in a hundred");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
     pub fn levels(&self) -> Vec<u64> {
-        match &self.body {
+        match &self.mechanism.body {
             Body::Cascade(cascade) => cascade.keys_stored().collect(),
             _ => Vec::new(),
         }
@@ -305,7 +428,7 @@ impl Bloomier {
     /// The real size of the stores.
     ///
     /// ```
-    /// use bouquet::values::bloomier::Bloomier;
+    /// use bouquet::Bloomier;
     /// let filter = Bloomier::with_rate(10_000, 0.01, (0..10_000u64).map(|key| (key, key % 256)))?;
     /// // 8 bits of the value and 7 against absent keys, in 1.23 cells per key.
     /// assert!((12_300 * 15..12_400 * 15).contains(&filter.bits()));
@@ -313,169 +436,7 @@ impl Bloomier {
     /// ```
     #[must_use]
     pub fn bits(&self) -> u64 {
-        match &self.body {
-            Body::Table(table) => table.bits(),
-            Body::Mutable(mutable) => mutable.bits(),
-            Body::Compact(compact) => compact.bits(),
-            Body::Cascade(cascade) => cascade.bits(),
-        }
-    }
-
-    /// The frame.
-    ///
-    /// ```
-    /// use bouquet::values::bloomier::Bloomier;
-    /// let filter = Bloomier::with_rate(1, 0.01, [("rose", 7)])?;
-    /// assert_eq!(Bloomier::from_bytes(&filter.to_bytes())?, filter);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        crate::codec::to_bytes(self)
-    }
-
-    /// Reads a frame of this kind.
-    ///
-    /// ```
-    /// use bouquet::values::bloomier::Bloomier;
-    /// let frame = Bloomier::with_rate(1, 0.01, [("rose", 7)])?.to_bytes();
-    /// assert_eq!(Bloomier::from_bytes(&frame)?.get("rose"), Some(7));
-    /// assert!(Bloomier::from_bytes(&frame[1..]).is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        crate::codec::from_bytes(bytes)
-    }
-}
-
-impl Structure for Bloomier {
-    const FACTS: Facts = Facts {
-        id: "bloomier",
-        number: 200,
-        aliases: &["XOR table", "static function"],
-        family: "values",
-        text: Text::new(include_str!("bloomier.md")),
-        errors: &[ErrorClass::FalsePositive, ErrorClass::SpuriousValue],
-        note: NoteType::Integer,
-        parameters: &[common::ITEMS, common::FPR, VALUES, MODE, WIDTH, CELLS],
-    };
-
-    fn plan(config: &Config) -> Result<Plan> {
-        let shape = Shape::of(config)?;
-        let items = config.count("items");
-        Ok(Plan {
-            bits: shape.planned_bits(items.unwrap_or(0))?,
-            hashes: shape.hashes(),
-            items,
-            fpr: Some(shape.rate()),
-        })
-    }
-
-    fn create(config: &Config) -> Result<Self> {
-        Self::from_config(config, std::iter::empty::<(&str, u64)>())
-    }
-
-    fn config(&self) -> Config {
-        let shape = &self.shape;
-        let mut config = Config::new(KIND.facts())
-            .put("values", Setting::Count(shape.values))
-            .put("mode", Setting::Choice(shape.mode.name()))
-            .hashed(self.hashing.clone());
-        if let Some(items) = self.planned_items {
-            config = config.put("items", Setting::Count(items));
-        }
-        if let Some(fpr) = shape.fpr {
-            config = config.put("fpr", Setting::Real(fpr));
-        }
-        if shape.mode != Mode::Cascade {
-            config = config.put("width", Setting::Count(shape.width.into()));
-        }
-        if let Some(cells) = shape.cells {
-            config = config.put("cells", Setting::Count(cells));
-        }
-        config
-    }
-
-    fn hashing(&self) -> &Hashing {
-        &self.hashing
-    }
-
-    fn stats(&self) -> Stats {
-        let hashes = match &self.body {
-            Body::Cascade(cascade) => cascade.hashes(),
-            _ => self.shape.hashes(),
-        };
-        let fpr = self.expected(self.items).false_positive;
-        Stats { items: self.items, bits: self.bits(), hashes, fill: None, fpr, honest_fill: None }
-    }
-
-    fn expected(&self, items: u64) -> Rates {
-        let rate = match &self.body {
-            _ if items == 0 => 0.0,
-            Body::Cascade(cascade) if items == self.items => cascade.rate(),
-            _ => self.shape.rate(),
-        };
-        Rates { false_positive: Some(rate), spurious_value: Some(rate), ..Rates::default() }
-    }
-
-    fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
-        encoder.state().u64(self.items);
-        match &self.body {
-            Body::Table(table) => table.encode(encoder),
-            Body::Mutable(mutable) => mutable.encode(encoder),
-            Body::Compact(compact) => compact.encode(encoder),
-            Body::Cascade(cascade) => cascade.encode(encoder),
-        }
-    }
-
-    fn decode(decoder: &mut Decoder<'_>) -> Result<Self> {
-        let shape = Shape::of(decoder.config())?;
-        let items = decoder.state().u64()?;
-        let body = match shape.mode {
-            Mode::Table => Body::Table(Table::decode(decoder, &shape, items)?),
-            Mode::Mutable => Body::Mutable(Mutable::decode(decoder, &shape, items)?),
-            Mode::Compact => Body::Compact(Compact::decode(decoder, &shape, items)?),
-            Mode::Cascade => Body::Cascade(Cascade::decode(decoder, &shape, items)?),
-        };
-        let hashing = shape.bind(decoder.config().hashing());
-        Ok(Bloomier { shape, hashing, items, body, planned_items: decoder.config().count("items") })
-    }
-}
-
-impl Contains for Bloomier {
-    fn contains(&self, key: &[u8]) -> bool {
-        Bloomier::contains(self, key)
-    }
-
-    fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = digest_batch(&self.hashing, keys, |digest| self.prefetch(digest));
-            for (answer, digest) in answers.iter_mut().zip(&digests[..keys.len()]) {
-                *answer = self.get_digest(*digest).is_some();
-            }
-        }
-    }
-}
-
-impl Get for Bloomier {
-    fn get(&self, key: &[u8]) -> Answer {
-        Bloomier::get(self, key).map_or(Answer::Absent, |value| Answer::Value(Value::Integer(value)))
-    }
-}
-
-impl BuildFrom for Bloomier {
-    fn build_from(config: &Config, data: &Dataset<'_>) -> Result<Self> {
-        let shape = Shape::of(config)?;
-        let hashing = shape.bind(config.hashing());
-        let mut pairs = Vec::with_capacity(data.items.len());
-        for (number, item) in data.items.iter().enumerate() {
-            let value = item.integer()?;
-            shape.check_value(value)?;
-            pairs.push(Pair { digest: hashing.digest(item.key), value, item: number });
-        }
-        let name =
-            |item: usize| data.items.get(item).map_or(String::new(), |item| format!("`{}`", item.key.escape_ascii()));
-        Self::of_pairs(config, shape, hashing, pairs, name)
+        self.mechanism.bits()
     }
 }
 

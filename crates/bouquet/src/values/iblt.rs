@@ -304,6 +304,8 @@ impl Tally for Pairs {
 }
 
 impl Lookup for Pairs {
+    type Answer = Answer;
+
     fn lookup(&self, key: Hashed<'_>) -> Answer {
         match self.table.look_up(key.bytes) {
             Found::Absent => Answer::Absent,

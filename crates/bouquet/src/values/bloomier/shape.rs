@@ -3,31 +3,27 @@
 use super::cascade;
 use super::compact::{self, Compact};
 use super::table;
-use super::{Bloomier, bits_for};
+use super::{BloomierSettings, MODE, VALUES, bits_for};
 use crate::error::{Error, Result};
-use crate::hash::Hashing;
-use crate::kind::{Config, Structure};
+use crate::kind::common;
+use crate::shell::{Choice, choices};
 use crate::store::Counters;
 use crate::theory::{peeling, standard};
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Mode {
+/// What the table is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Three cells whose sum is the value.
     Table,
+    /// The same, with values that can be changed.
     Mutable,
+    /// The smallest, slow to build.
     Compact,
+    /// A Bloom filter per value, and one more for what they get wrong.
     Cascade,
 }
 
-impl Mode {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Mode::Table => "table",
-            Mode::Mutable => "mutable",
-            Mode::Compact => "compact",
-            Mode::Cascade => "cascade",
-        }
-    }
-}
+choices!(Mode { Table = "table", Mutable = "mutable", Compact = "compact", Cascade = "cascade" });
 
 /// The settings, checked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,19 +38,15 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    pub(super) fn of(config: &Config) -> Result<Self> {
-        let values = config.need("values")?;
-        let mode = [Mode::Table, Mode::Mutable, Mode::Compact, Mode::Cascade]
-            .into_iter()
-            .find(|mode| mode.name() == config.choice("mode"))
-            .ok_or_else(|| Error::parameter("mode", "a known word", config.choice("mode")))?;
-        let cells = config.count("cells").map(|cells| cells.next_multiple_of(table::K as u64));
+    pub(super) fn of(settings: &BloomierSettings) -> Result<Self> {
+        let (values, mode) = (VALUES.need(settings.values)?, MODE.need(settings.mode)?);
+        let cells = settings.cells.map(|cells| cells.next_multiple_of(table::K as u64));
         if cells.is_some() && !matches!(mode, Mode::Table | Mode::Mutable) {
-            return Err(Error::parameter("cells", format!("left out in mode {}", mode.name()), cells.unwrap_or(0)));
+            return Err(Error::parameter("cells", format!("left out in mode {}", mode.word()), cells.unwrap_or(0)));
         }
-        let given = config.is_set("fpr").then(|| config.real("fpr")).flatten();
-        let mut shape = Shape { mode, values, width: 0, cells, fpr: given };
-        let width = config.count("width").map(|width| width as u32);
+        let fpr = common::FPR.need(settings.fpr)?;
+        let mut shape = Shape { mode, values, width: 0, cells, fpr: settings.fpr };
+        let width = settings.width;
         if mode == Mode::Cascade {
             if let Some(width) = width {
                 return Err(Error::parameter("width", "left out in mode cascade", width));
@@ -63,7 +55,7 @@ impl Shape {
                 let expected = format!("at most {} in mode cascade", cascade::MAX_VALUES);
                 return Err(Error::parameter("values", expected, values));
             }
-            shape.fpr = config.real("fpr");
+            shape.fpr = Some(fpr);
             return Ok(shape);
         }
         if let Some(width) = width {
@@ -74,7 +66,6 @@ impl Shape {
             shape.width = width;
             return Ok(shape);
         }
-        let fpr = config.real("fpr").unwrap_or(1.0);
         shape.width = (1..=Counters::MAX_WIDTH).find(|&width| shape.rate_of(width) <= fpr).ok_or_else(|| {
             Error::parameter("fpr", format!("at least {:e}", shape.rate_of(Counters::MAX_WIDTH)), fpr)
         })?;
@@ -135,11 +126,6 @@ impl Shape {
             Mode::Compact => compact::K as u32,
             Mode::Cascade => standard::for_rate(1_000, self.filter_rate()).map_or(0, |size| size.hashes),
         }
-    }
-
-    /// The filter's own hashing: a secret gives unrelated digests in another mode or range.
-    pub(super) fn bind(&self, hashing: &Hashing) -> Hashing {
-        hashing.clone().bind(&format!("{} {} {} {}", Bloomier::FACTS.id, self.mode.name(), self.values, self.width))
     }
 
     /// Refuses a value that is not below the number of values.

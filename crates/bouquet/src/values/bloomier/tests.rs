@@ -1,11 +1,17 @@
 use super::*;
 use crate::AnyFilter;
+use crate::capability::{Answer, BuildFrom, Contains, Value};
 use crate::capability::{Item, Note};
 use crate::hash::{Secret, SplitMix};
 use crate::kind::Verb;
+use crate::kind::{Config, Structure};
 use crate::theory::peeling;
 
 const MODES: [&str; 4] = ["table", "mutable", "compact", "cascade"];
+
+fn of_config<K: Key>(config: &Config, pairs: impl IntoIterator<Item = (K, u64)>) -> Result<Bloomier> {
+    Bloomier::from_pairs(&BloomierSettings::from_config(config)?, config.hashing(), pairs)
+}
 
 fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
@@ -18,11 +24,11 @@ fn value(key: u64, values: u64) -> u64 {
 fn built(settings: &[(&str, &str)], keys: u64) -> Bloomier {
     let config = config(settings);
     let values = config.need("values").unwrap();
-    Bloomier::from_config(&config, (0..keys).map(|key| (key, value(key, values)))).unwrap()
+    of_config(&config, (0..keys).map(|key| (key, value(key, values)))).unwrap()
 }
 
 fn every_member_is_exact(filter: &Bloomier, keys: u64) -> bool {
-    (0..keys).all(|key| filter.get(&key) == Some(value(key, filter.shape.values)))
+    (0..keys).all(|key| filter.get(&key) == Some(value(key, filter.mechanism.shape.values)))
 }
 
 /// The share of absent keys that get a value is within 5 sigma of `rate`.
@@ -101,7 +107,7 @@ fn cascades_of_many_values_answer_at_their_rate_over_all_levels() {
         for seed in 0..instances {
             let config = config(&[("mode", "cascade"), ("values", values), ("fpr", fpr)]).hashed(Hashing::seeded(seed));
             let range = config.need("values").unwrap();
-            let filter = Bloomier::from_config(&config, (0..n).map(|key| (key, value(key, range)))).unwrap();
+            let filter = of_config(&config, (0..n).map(|key| (key, value(key, range)))).unwrap();
             assert!(every_member_is_exact(&filter, n));
             found.push((n..n + queries).filter(|key| filter.contains(key)).count() as f64 / queries as f64);
             expected += filter.expected(n).false_positive.unwrap() / instances as f64;
@@ -201,8 +207,8 @@ fn equal_pairs_are_one_and_a_key_with_two_values_is_refused_by_name() {
 fn the_order_of_the_items_does_not_matter() {
     for mode in MODES {
         let config = config(&[("mode", mode), ("values", "9")]);
-        let forwards = Bloomier::from_config(&config, (0..3_000u64).map(|key| (key, key % 9))).unwrap();
-        let backwards = Bloomier::from_config(&config, (0..3_000u64).rev().map(|key| (key, key % 9))).unwrap();
+        let forwards = of_config(&config, (0..3_000u64).map(|key| (key, key % 9))).unwrap();
+        let backwards = of_config(&config, (0..3_000u64).rev().map(|key| (key, key % 9))).unwrap();
         assert_eq!(forwards, backwards);
     }
 }
@@ -225,10 +231,10 @@ fn settings_that_cannot_be_are_refused_by_name() {
     }
     assert!(config(&[]).set("values", "0").is_err() && config(&[]).set("width", "65").is_err());
     for mode in ["table", "mutable"] {
-        let lavish = Bloomier::from_config(&config(&[("cells", "4e9"), ("mode", mode)]), [("rose", 0)]);
+        let lavish = of_config(&config(&[("cells", "4e9"), ("mode", mode)]), [("rose", 0)]);
         assert!(matches!(lavish, Err(Error::Parameter { name, .. }) if name == "cells"), "{mode}");
     }
-    let crowded = Bloomier::from_config(&config(&[("cells", "1100")]), (0..1_000u64).map(|key| (key, 0)));
+    let crowded = of_config(&config(&[("cells", "1100")]), (0..1_000u64).map(|key| (key, 0)));
     assert!(matches!(crowded, Err(Error::Build { .. })), "{crowded:?}");
 }
 
@@ -265,7 +271,7 @@ fn frames_give_back_equal_filters_in_every_mode_also_when_keyed() {
         }
 
         let keyed = config(&[("mode", mode)]).hashed(Hashing::keyed(secret.clone()));
-        let keyed = Bloomier::from_config(&keyed, [("rose", 3)]).unwrap();
+        let keyed = of_config(&keyed, [("rose", 3)]).unwrap();
         let options = crate::OpenOptions { secret: Some(secret.clone()), ..Default::default() };
         let again = AnyFilter::from_bytes_with(&keyed.to_bytes(), &options).unwrap();
         assert_eq!(again.downcast_ref(), Some(&keyed));
@@ -286,7 +292,8 @@ fn forged_states_are_refused_or_answer_without_panic() {
                 forged[at] ^= flip;
                 resign(&mut forged);
                 if let Ok(filter) = Bloomier::from_bytes(&forged) {
-                    (0..50u64).for_each(|key| assert!(filter.get(&key).is_none_or(|v| v < filter.shape.values)));
+                    (0..50u64)
+                        .for_each(|key| assert!(filter.get(&key).is_none_or(|v| v < filter.mechanism.shape.values)));
                 }
             }
         }
