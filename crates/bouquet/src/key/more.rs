@@ -232,8 +232,8 @@ mod tests {
             let text = "x".repeat(len);
             let found = bytes(&(text.as_str(), "end"));
             let prefix: &[u8] = match len {
-                ..128 => &[len as u8],
-                ..16_384 => &[len as u8 & 0x7F | 0x80, (len >> 7) as u8],
+                0..128 => &[len as u8],
+                128..16_384 => &[len as u8 & 0x7F | 0x80, (len >> 7) as u8],
                 _ => &[len as u8 & 0x7F | 0x80, (len >> 7) as u8 & 0x7F | 0x80, (len >> 14) as u8],
             };
             assert_eq!(found, [prefix, text.as_bytes(), b"\x03end"].concat(), "{len}");
