@@ -583,6 +583,7 @@ mod tests {
         assert!((mean / classic - 1.0).abs() > 0.008);
     }
 
+    #[cfg(feature = "replication")]
     #[test]
     fn a_survey_s_worked_example_comes_out_as_computed() {
         let config = Config::new(KIND.facts());

@@ -96,6 +96,7 @@ fn in_every_interleaving_different_keys_keep_their_bits() {
 /// Every layout, as (facts, settings).
 const CASES: &[(&Facts, &[(&str, &str)])] = &[
     (standard::KIND.facts(), &[("items", "20000")]),
+    #[cfg(feature = "replication")]
     (standard::KIND.facts(), &[("items", "2000"), ("hashes", "4"), ("family", "squid-md5"), ("reduction", "modulo")]),
     (crate::membership::partitioned::KIND.facts(), &[("items", "20000")]),
     (crate::membership::compressed::KIND.facts(), &[("items", "20000")]),
