@@ -66,7 +66,7 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
 
     /// Stores up to this many bits are near: prefetching them does not pay. The default is the second-level cache's
     /// size, for mechanisms that read a place or two per key; those that read more, or find them later, take
-    /// [`NEAR_BITS`](key::NEAR_BITS).
+    /// 2^25 bits, the size of the last-level cache.
     const NEAR: u64 = key::CACHED_BITS;
 
     /// The settings of the kind.
