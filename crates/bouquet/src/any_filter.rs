@@ -802,6 +802,8 @@ impl AnyFilter {
     /// Opens a filter in a file without reading it: its stores stay in the file and are read as they are asked for,
     /// their checksums unseen. A keyed filter is read once, to check its authentication code, unless
     /// [`allow_unauthenticated`](OpenOptions::allow_unauthenticated) spares it that. Changing it copies the store to memory; the file never changes.
+    /// It must not be cut short while it is mapped: reading what is gone ends the process with a signal (SIGBUS).
+    /// [`save`](Self::save) replaces files and does no harm.
     ///
     /// ```
     /// use bouquet::{Bloom, AnyFilter, OpenOptions};
