@@ -131,7 +131,7 @@ pub(crate) fn unsupported(kind: &Kind, verb: Verb) -> Error {
 pub(crate) fn unsupported_with(kind: &Kind, verb: Verb, config: &Config) -> Error {
     let id = kind.facts().id;
     let settings: Vec<_> =
-        kind.needs(verb).map(|need| format!("{}={}", need.parameter, config.choice(need.parameter))).collect();
+        kind.needs(verb).flat_map(Need::parameters).map(|name| format!("{name}={}", config.choice(name))).collect();
     // What is nearest comes first: another setting of the same kind.
     let (mut able, others): (Vec<_>, Vec<_>) = able(verb).partition(|able| able.split(' ').next() == Some(id));
     able.extend(others);

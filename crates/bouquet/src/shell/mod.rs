@@ -34,6 +34,7 @@ mod settings;
 mod verbs;
 
 pub use filter::Filter;
+pub(crate) use filter::MOST_ITEMS;
 pub use mechanism::{
     Age, Amount, Assemble, Code, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Lookup, Mechanism, Meet, Outcome,
     Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
