@@ -91,7 +91,7 @@ impl Parameter {
     /// ```
     /// use bouquet::kind::Parameter;
     /// const SHADE: Parameter = Parameter::real("shade", "share of the day in the shade", 0.0, 1.0).or_real(0.5);
-    /// assert!(SHADE.parse("1").is_err() && SHADE.need(None)? == 0.5);
+    /// assert!(SHADE.parse("1").is_err() && SHADE.need::<f64>(None)? == 0.5);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -174,7 +174,7 @@ impl Parameter {
     ///
     /// ```
     /// use bouquet::kind::common;
-    /// assert_eq!(common::FPR.need(None)?, 0.01);
+    /// assert_eq!(common::FPR.need::<f64>(None)?, 0.01);
     /// assert_eq!(common::FPR.need(Some(0.5))?, 0.5);
     /// assert!(common::ITEMS.need::<u64>(None).is_err(), "it has no default");
     /// # Ok::<(), bouquet::Error>(())

@@ -194,11 +194,6 @@ impl CodedCounters {
         Ok(CodedCounters { superblocks, len })
     }
 
-    /// The number of counters.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
-    }
-
     /// The memory that is allocated: codes, slack and index.
     pub(crate) fn bits(&self) -> u64 {
         let codes: usize = self.superblocks.iter().map(|superblock| superblock.words.capacity()).sum();

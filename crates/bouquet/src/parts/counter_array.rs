@@ -12,9 +12,11 @@
 use crate::capability::Estimate;
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, Probes, Scheme, probes};
-use crate::key::{BATCH, Batched, Key, NEAR_BITS, answer_each, digest_batch};
+use crate::key::{BATCH, Batched, Key, NEAR_BITS};
+use crate::kind::{Parameter, common};
 use crate::membership::CACHED_BITS;
 use crate::membership::standard::{Bloom, Flat};
+use crate::shell::{batch, choices};
 use crate::simd::{flat, prefetch};
 use crate::store::{BitStore, Counters};
 use crate::theory;
@@ -45,10 +47,10 @@ pub trait CounterStore: Clone + PartialEq + std::fmt::Debug {
     /// Subtracts from the counter at `index`, which stops at zero.
     fn sub(&mut self, index: u64, amount: u64);
 
-    /// Asks the memory for the counter at `index`, or for what tells whether it is zero.
+    /// Prefetches the counter at `index`, or what tells whether it is zero.
     fn prefetch(&self, index: u64);
 
-    /// The bits of all that [`prefetch`](Self::prefetch) can ask for.
+    /// The bits of all that [`prefetch`](Self::prefetch) can reach.
     fn prefetched_bits(&self) -> u64;
 
     /// Whether none of these counters is zero.
@@ -66,14 +68,18 @@ pub trait CounterStore: Clone + PartialEq + std::fmt::Debug {
     /// Changes each of these counters to what `change` makes of it, at most [`max`](Self::max).
     #[inline]
     fn update_each(&mut self, places: impl Iterator<Item = u64>, mut change: impl FnMut(u64) -> u64) {
-        for place in places {
-            let before = self.get(place);
-            let after = change(before);
-            if after > before {
-                self.add(place, after - before);
-            } else if after < before {
-                self.sub(place, before - after);
-            }
+        places.for_each(|place| self.change(place, &mut change));
+    }
+
+    /// Changes one counter to what `change` makes of it.
+    #[inline]
+    fn change(&mut self, place: u64, mut change: impl FnMut(u64) -> u64) {
+        let before = self.get(place);
+        let after = change(before);
+        if after > before {
+            self.add(place, after - before);
+        } else if after < before {
+            self.sub(place, before - after);
         }
     }
 }
@@ -126,7 +132,7 @@ impl CounterStore for Counters {
 }
 
 /// The layout: which counters belong to a key.
-pub(crate) trait Placement: Clone + PartialEq + std::fmt::Debug {
+pub trait Placement: Clone + PartialEq + std::fmt::Debug {
     /// The places of a digest in the order of the hash functions; some may coincide.
     fn of(&self, digest: Digest) -> impl Iterator<Item = u64> + Clone;
 
@@ -141,26 +147,64 @@ pub(crate) trait Placement: Clone + PartialEq + std::fmt::Debug {
 }
 
 /// How the positions of a key are spread over the counters.
+///
+/// ```
+/// use bouquet::counting::counting::Arrangement;
+/// use bouquet::{CountingBloom, CountingSettings};
+/// let sliced = CountingSettings { items: Some(1_000), layout: Some(Arrangement::Sliced), ..Default::default() };
+/// assert_eq!(CountingBloom::with(sliced)?.settings().counters.map(|counters| counters % 7), Some(0));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrangement {
+pub enum Arrangement {
     /// Anywhere.
     Flat,
     /// Position i in the i-th of k equal slices.
     Sliced,
 }
 
-impl Arrangement {
-    /// The words for them, in the order of the schema.
-    pub(crate) const NAMES: [&str; 2] = ["flat", "sliced"];
+choices!(Arrangement { Flat = "flat", Sliced = "sliced" });
 
-    pub(crate) fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+/// The number of counters as a parameter.
+pub(crate) const COUNTERS: Parameter =
+    Parameter::count("counters", "number of counters, instead of a rate", 1, 1 << 56);
+
+/// The settings from which the places of keys follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sizes {
+    /// Distinct keys that the filter is made for.
+    pub items: Option<u64>,
+    /// The false-positive rate with that many keys.
+    pub fpr: Option<f64>,
+    /// The number of counters.
+    pub counters: Option<u64>,
+    /// Positions per key.
+    pub hashes: Option<u32>,
+}
+
+impl Sizes {
+    /// The places that these settings describe.
+    pub(crate) fn places(self, arrangement: Arrangement) -> Result<Places> {
+        let Sizes { items, fpr, counters, hashes } = self;
+        let size = common::size_of(items, fpr, counters, hashes, COUNTERS.name)?;
+        let mut places = Places::new(size.bits, size.hashes, arrangement)?;
+        if let (None, Some(items), Arrangement::Sliced) = (counters, items, arrangement) {
+            let fpr = common::FPR.need(fpr)?;
+            // Slices need about half a counter more each than the flat array that the size was computed for.
+            for _ in 0..4 {
+                if places.expected_rate(items) <= fpr {
+                    break;
+                }
+                places = Places::new(places.counters().saturating_add(1), size.hashes, arrangement)?;
+            }
+        }
+        Ok(places)
     }
 }
 
 /// One shared array, or a slice per hash function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Places {
+pub struct Places {
     counters: u64,
     hashes: u32,
     arrangement: Arrangement,
@@ -226,22 +270,24 @@ impl Places {
         }
     }
 
-    /// The same for up to a batch of digests.
-    pub(crate) fn all_ones_batch(&self, bits: &BitStore, digests: &[Digest], answers: &mut [bool]) {
-        if self.arrangement == Arrangement::Flat {
-            let ahead = self.counters > CACHED_BITS;
-            return flat::test_batch::<BATCH, false, false>(
-                bits.words(),
-                self.counters,
-                self.hashes,
-                digests,
-                answers,
-                ahead,
-            );
-        }
-        for (digest, answer) in digests.iter().zip(answers) {
-            *answer = self.all_ones(bits, *digest);
-        }
+    /// The same for many keys.
+    pub(crate) fn all_ones_batch<K: Key>(&self, bits: &BitStore, hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
+        batch::answer_together(
+            hashing,
+            keys,
+            answers,
+            |_| (),
+            |digests, answers| {
+                if self.arrangement == Arrangement::Flat {
+                    let (words, ahead) = (bits.words(), self.counters > CACHED_BITS);
+                    flat::test_batch::<BATCH, false, false>(words, self.counters, self.hashes, digests, answers, ahead);
+                    return;
+                }
+                for (digest, answer) in digests.iter().zip(answers) {
+                    *answer = self.all_ones(bits, *digest);
+                }
+            },
+        );
     }
 
     /// Sets the bits at the places of a digest, in a vector with a bit per counter.
@@ -278,6 +324,11 @@ impl Places {
             Arrangement::Sliced => (u64::from(self.hashes), self.slice()),
         };
         (0..pieces).map(move |i| i * len..(i + 1) * len)
+    }
+
+    /// How many places of each of the [`pieces`](Self::pieces) are such.
+    pub(crate) fn count_where(&self, such: impl Fn(u64) -> bool) -> Vec<u64> {
+        self.pieces().map(|piece| piece.filter(|&place| such(place)).count() as u64).collect()
     }
 
     /// The same probability for a content with so many nonzero counters in each of the [`pieces`](Self::pieces).
@@ -353,7 +404,7 @@ impl Placement for Places {
 
 /// The places of one digest.
 #[derive(Clone, Debug)]
-pub(crate) struct PlacesOf {
+pub struct PlacesOf {
     probes: Probes,
     /// Where the next slice begins, and how long slices are; zero without slices.
     begin: u64,
@@ -377,35 +428,19 @@ impl Iterator for PlacesOf {
     }
 }
 
-/// Places of which the memory is asked before a query: in a filter that is half full one absent key in eight needs more,
-/// and what a present key needs beyond them arrives together.
+/// Places that are prefetched for a query: in a filter that is half full one absent key in eight needs more, and what a
+/// present key needs beyond them arrives together.
 const FIRST_LOOK: usize = 3;
 
 /// Counters at the places of keys.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CounterArray<S, L = Places> {
+pub struct CounterArray<S, L = Places> {
     pub(crate) places: L,
-    pub(crate) hashing: Hashing,
+    /// As many counters as the layout has places.
     pub(crate) store: S,
 }
 
 impl<S: CounterStore, L: Placement> CounterArray<S, L> {
-    /// Counters of this content, which must have the size of the layout.
-    pub(crate) fn new(places: L, hashing: &Hashing, store: S) -> Self {
-        let domain = places.domain();
-        Self::in_domain(places, hashing, store, &domain)
-    }
-
-    /// The same with a secret's digests for this domain.
-    pub(crate) fn in_domain(places: L, hashing: &Hashing, store: S, domain: &str) -> Self {
-        CounterArray { hashing: hashing.clone().bind(domain), places, store }
-    }
-
-    #[inline]
-    pub(crate) fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        key.digest(&self.hashing)
-    }
-
     /// Read rule of membership: no counter of the key is zero.
     #[inline]
     pub(crate) fn all_nonzero(&self, digest: Digest) -> bool {
@@ -435,12 +470,7 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
         if self.places.are_apart(digest) {
             return add_at(&mut self.store, self.places.of(digest), amount);
         }
-        self.add_to_distinct(digest, amount)
-    }
-
-    #[inline(never)]
-    fn add_to_distinct(&mut self, digest: Digest, amount: u64) -> (bool, u64) {
-        add_at(&mut self.store, once(&self.places, digest), amount)
+        add_to_distinct(&mut self.store, &self.places, digest, amount)
     }
 
     /// Update rule: raises every counter of the key to at least `value`. With the [least](Self::least) of them plus what
@@ -462,6 +492,105 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
         }
     }
 
+    /// The bits that prefetching can reach.
+    #[inline]
+    pub(crate) fn reach(&self) -> u64 {
+        self.store.prefetched_bits()
+    }
+
+    /// Prefetches all counters of a key.
+    #[inline]
+    pub(crate) fn prefetch(&self, digest: Digest) {
+        self.places.of(digest).for_each(|place| self.store.prefetch(place));
+    }
+
+    /// Prefetches the first counters of a key: queries mostly end there when it is absent.
+    #[inline]
+    pub(crate) fn prefetch_to_test(&self, digest: Digest) {
+        self.places.of(digest).take(FIRST_LOOK).for_each(|place| self.store.prefetch(place));
+    }
+}
+
+/// Counters of a fixed width, visited faster than one by one.
+impl Places {
+    /// Whether these counters lie anywhere and do not cross words: then they are visited without a check for each.
+    #[inline]
+    fn is_plain(&self, store: &Counters) -> bool {
+        self.arrangement == Arrangement::Flat && store.width().is_power_of_two()
+    }
+
+    /// [`CounterArray::all_nonzero`], faster.
+    #[inline]
+    pub(crate) fn all_nonzero(&self, store: &Counters, digest: Digest) -> bool {
+        if !self.is_plain(store) {
+            return store.all_nonzero(self.of(digest));
+        }
+        flat::counters_nonzero(store.words(), self.counters, self.hashes, store.width(), digest, |word| *word)
+    }
+
+    /// The same for many keys, four at a time; says false, and has done nothing, for counters that it is not made for.
+    pub(crate) fn all_nonzero_batch<K: Key>(
+        &self,
+        store: &Counters,
+        hashing: &Hashing,
+        keys: &[K],
+        answers: &mut [bool],
+    ) -> bool {
+        if !self.is_plain(store) || store.width() != flat::COUNTER {
+            return false;
+        }
+        // Four keys side by side have so many loads under way that prefetching pays later than for one.
+        let ahead = store.bits() > 2 * NEAR_BITS;
+        let prefetch = |digest| {
+            if ahead {
+                self.of(digest).take(1).for_each(|place| store.prefetch(place));
+            }
+        };
+        batch::answer_together(hashing, keys, answers, prefetch, |digests, answers| {
+            let (words, Places { counters, hashes, .. }) = (store.words(), *self);
+            flat::counters_nonzero_batch::<BATCH>(words, counters, hashes, digests, answers, ahead);
+        });
+        true
+    }
+
+    /// [`CounterArray::add_to_all`] of one, faster.
+    #[inline]
+    pub(crate) fn increment(&self, store: &mut Counters, digest: Digest) -> (bool, u64) {
+        if !self.are_apart(digest) {
+            return add_to_distinct(store, self, digest, 1);
+        }
+        if !self.is_plain(store) {
+            return add_at(store, self.of(digest), 1);
+        }
+        let width = store.width();
+        flat::increment(store.words_mut(), self.counters, self.hashes, width, digest)
+    }
+}
+
+/// Counters with a hashing of their own, for kinds that hash by themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HashedArray<S, L = Places> {
+    pub(crate) hashing: Hashing,
+    cells: CounterArray<S, L>,
+}
+
+impl<S: CounterStore, L: Placement> HashedArray<S, L> {
+    /// Counters of this content, which must have the size of the layout.
+    pub(crate) fn new(places: L, hashing: &Hashing, store: S) -> Self {
+        let domain = places.domain();
+        Self::in_domain(places, hashing, store, &domain)
+    }
+
+    /// The same with a secret's digests for this domain.
+    pub(crate) fn in_domain(places: L, hashing: &Hashing, store: S, domain: &str) -> Self {
+        HashedArray { hashing: hashing.clone().bind(domain), cells: CounterArray { places, store } }
+    }
+
+    #[inline]
+    pub(crate) fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
+        key.digest(&self.hashing)
+    }
+
     /// Whether two arrays have the same places for the same keys.
     pub(crate) fn comparable(&self, other: &Self) -> Result<()> {
         self.places.comparable(&other.places)?;
@@ -469,7 +598,23 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
     }
 }
 
-impl<S: CounterStore, L: Placement> Batched for CounterArray<S, L> {
+impl<S, L> std::ops::Deref for HashedArray<S, L> {
+    type Target = CounterArray<S, L>;
+
+    #[inline]
+    fn deref(&self) -> &CounterArray<S, L> {
+        &self.cells
+    }
+}
+
+impl<S, L> std::ops::DerefMut for HashedArray<S, L> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut CounterArray<S, L> {
+        &mut self.cells
+    }
+}
+
+impl<S: CounterStore, L: Placement> Batched for HashedArray<S, L> {
     const NEAR: u64 = NEAR_BITS;
 
     #[inline]
@@ -479,65 +624,17 @@ impl<S: CounterStore, L: Placement> Batched for CounterArray<S, L> {
 
     #[inline]
     fn bits_ahead(&self) -> u64 {
-        self.store.prefetched_bits()
+        self.reach()
     }
 
     #[inline]
     fn ask(&self, digest: Digest) {
-        self.places.of(digest).for_each(|place| self.store.prefetch(place));
+        self.prefetch(digest);
     }
 
-    /// Queries mostly end at the first places of an absent key.
     #[inline]
     fn ask_to_test(&self, digest: Digest) {
-        self.places.of(digest).take(FIRST_LOOK).for_each(|place| self.store.prefetch(place));
-    }
-}
-
-impl CounterArray<Counters> {
-    /// Whether counters lie anywhere and do not cross words: then they are visited without a check for each.
-    #[inline]
-    fn is_plain(&self) -> bool {
-        self.places.arrangement == Arrangement::Flat && self.store.width().is_power_of_two()
-    }
-
-    /// [`all_nonzero`](Self::all_nonzero), faster.
-    #[inline]
-    pub(crate) fn contains(&self, digest: Digest) -> bool {
-        if !self.is_plain() {
-            return self.all_nonzero(digest);
-        }
-        let Places { counters, hashes, .. } = self.places;
-        flat::counters_nonzero(self.store.words(), counters, hashes, self.store.width(), digest, |word| *word)
-    }
-
-    /// The same for many keys.
-    pub(crate) fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        if !self.is_plain() || self.store.width() != flat::COUNTER {
-            return answer_each(self, keys, answers, |digest| self.contains(digest));
-        }
-        // Four keys side by side have so many loads under way that asking pays later than for one.
-        let ahead = self.bits_ahead() > 2 * Self::NEAR;
-        let (words, Places { counters, hashes, .. }) = (self.store.words(), self.places);
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = digest_batch(&self.hashing, keys, |digest| {
-                if ahead {
-                    self.places.of(digest).take(1).for_each(|place| self.store.prefetch(place));
-                }
-            });
-            let digests = digests.get(..keys.len()).unwrap_or_default();
-            flat::counters_nonzero_batch::<BATCH>(words, counters, hashes, digests, answers, ahead);
-        }
-    }
-
-    /// [`add_to_all`](Self::add_to_all) of one, faster.
-    #[inline]
-    pub(crate) fn increment(&mut self, digest: Digest) -> (bool, u64) {
-        if !self.is_plain() || !self.places.are_apart(digest) {
-            return self.add_to_all(digest, 1);
-        }
-        let (Places { counters, hashes, .. }, width) = (self.places, self.store.width());
-        flat::increment(self.store.words_mut(), counters, hashes, width, digest)
+        self.prefetch_to_test(digest);
     }
 }
 
@@ -548,6 +645,12 @@ fn once(places: &impl Placement, digest: Digest) -> impl Iterator<Item = u64> {
     let all = places.of(digest);
     let first = move |&(i, place): &(usize, u64)| !all.clone().take(i).any(|earlier| earlier == place);
     places.of(digest).enumerate().filter(first).map(|(_, place)| place)
+}
+
+/// [`CounterArray::add_to_all`] for a key some of whose places coincide.
+#[inline(never)]
+fn add_to_distinct(store: &mut impl CounterStore, places: &impl Placement, digest: Digest, amount: u64) -> (bool, u64) {
+    add_at(store, once(places, digest), amount)
 }
 
 /// Adds to these counters, none of which may occur twice; see [`CounterArray::add_to_all`].
@@ -561,4 +664,15 @@ fn add_at(store: &mut impl CounterStore, places: impl Iterator<Item = u64>, amou
         counter.saturating_add(amount)
     });
     (least == 0, lost)
+}
+
+/// A bit per counter, set where it is not zero.
+pub(crate) fn nonzero(counters: &Counters) -> Result<BitStore> {
+    let mut bits = BitStore::zeroed(counters.len())?;
+    let mut values = counters.iter();
+    for word in bits.words_mut() {
+        // The iterator ends with the counters, so that the bits behind the last of them stay zero.
+        *word = (0..).zip(values.by_ref().take(64)).fold(0, |word, (i, value)| word | u64::from(value != 0) << i);
+    }
+    Ok(bits)
 }
