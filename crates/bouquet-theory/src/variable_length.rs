@@ -82,6 +82,21 @@ impl Shape {
         self.rate_at(self.fill(n))
     }
 
+    /// The least quorum up to that of this shape whose rate with n keys is at most `rate`.
+    fn least_quorum(&self, n: u64, rate: f64) -> Option<u32> {
+        let law = Law::new(self.hashes, self.fill(n));
+        let mut tail = (self.quorum + 1..=self.hashes.min(LAST)).map(|ones| law.of(ones)).sum::<f64>();
+        let mut least = None;
+        for quorum in (1..=self.quorum).rev() {
+            tail += law.of(quorum);
+            if tail > rate {
+                break;
+            }
+            least = Some(quorum);
+        }
+        least
+    }
+
     /// The mean of a function of the ones of a present key, t + Bin(k-t, fill).
     fn mean_of_ones(&self, fill: f64, of: impl Fn(f64) -> f64) -> f64 {
         let spare = self.hashes.saturating_sub(self.set);
@@ -161,14 +176,13 @@ struct Law([f64; LAST as usize + 1]);
 impl Law {
     fn new(trials: u32, success: f64) -> Self {
         let (n, p) = (trials.min(LAST) as usize, probability(success));
-        // Pascal's triangle, weighted: every term is a sum of products of probabilities.
         let mut law = [0.0; LAST as usize + 1];
-        law[0] = 1.0;
-        for trial in 0..n {
-            for ones in (0..=trial).rev() {
-                law[ones + 1] += law[ones] * p;
-                law[ones] *= 1.0 - p;
-            }
+        // From the likelier end, so that no first term is too small for the others to follow from it.
+        let (rare, odds) = if p <= 0.5 { (p, p / (1.0 - p)) } else { (1.0 - p, (1.0 - p) / p) };
+        let mut share = (1.0 - rare).powi(n as i32);
+        for events in 0..=n {
+            law[if p <= 0.5 { events } else { n - events }] = share;
+            share *= odds * (n - events) as f64 / (events + 1) as f64;
         }
         Law(law)
     }
@@ -176,6 +190,11 @@ impl Law {
     fn of(&self, ones: u32) -> f64 {
         self.0.get(ones as usize).copied().unwrap_or(0.0)
     }
+}
+
+/// The numbers of positions that the search takes for t and k.
+fn choices() -> impl Iterator<Item = (u32, u32)> {
+    (1..=MOST_SET).flat_map(|set| (set..=set + MOST_SPARE).map(move |hashes| (set, hashes)))
 }
 
 /// The shape in so many bits with the least rate with n keys, of which at most the share `cap` is missed after D
@@ -197,16 +216,18 @@ pub fn best(bits: u64, n: u64, removals: u64, cap: f64) -> Result<Shape> {
     check_positive("items", n)?;
     let cap = probability(cap);
     let mut best: Option<(f64, Shape)> = None;
-    for set in 1..=MOST_SET {
-        for hashes in set..=set + MOST_SPARE {
-            // The largest quorum that misses few enough has the least rate.
-            let shape = |quorum| Shape { bits, hashes, set, quorum, keep: quorum - 1 };
-            let enough = |shape: &Shape| shape.is_sound() && shape.misses(n, removals, 0.0) <= cap;
-            if let Some(shape) = (1..=set).rev().map(shape).find(enough) {
-                let rate = shape.rate(n);
-                if best.is_none_or(|(least, _)| rate < least) {
-                    best = Some((rate, shape));
-                }
+    for (set, hashes) in choices() {
+        // The largest quorum has the least rate: without the misses it would be this.
+        let shape = |quorum| Shape { bits, hashes, set, quorum, keep: quorum - 1 };
+        if best.is_some_and(|(least, _)| shape(set).rate(n) >= least) {
+            continue;
+        }
+        // The largest quorum that misses few enough has the least rate that can be had.
+        let enough = |shape: &Shape| shape.is_sound() && shape.misses(n, removals, 0.0) <= cap;
+        if let Some(shape) = (1..=set).rev().map(shape).find(enough) {
+            let rate = shape.rate(n);
+            if best.is_none_or(|(least, _)| rate < least) {
+                best = Some((rate, shape));
             }
         }
     }
@@ -231,7 +252,26 @@ pub fn best(bits: u64, n: u64, removals: u64, cap: f64) -> Result<Shape> {
 pub fn for_rate(n: u64, rate: f64, removals: u64, cap: f64) -> Result<Shape> {
     check_positive("items", n)?;
     check_rate("fpr", rate)?;
-    smallest(|bits| best(bits, n, removals, cap).ok().filter(|shape| shape.rate(n) <= rate))
+    let cap = probability(cap);
+    // Misses rise with the quorum while the rate falls: the least quorum that reaches the rate must miss few enough.
+    let enough = |bits: u64, set: u32, hashes: u32| {
+        let shape = |quorum| Shape { bits, hashes, set, quorum, keep: quorum - 1 };
+        let Some(quorum) = shape(set).least_quorum(n, rate) else { return false };
+        shape(quorum).is_sound() && shape(quorum).misses(n, removals, 0.0) <= cap
+    };
+    // More bits are never worse: what is not enough in the least memory known to do is not looked at again.
+    let mut left: Vec<(u32, u32)> = choices().collect();
+    // No filter needs less than half the bits of the bound log2(1/rate), so smaller ones need no look.
+    let skipped = (n as f64 * -rate.log2() / 2.0).min(MAX_BITS as f64) as u64;
+    let bits = smallest(skipped, |bits| {
+        let able: Vec<_> = left.iter().copied().filter(|&(set, hashes)| enough(bits, set, hashes)).collect();
+        let any = !able.is_empty();
+        if any {
+            left = able;
+        }
+        any
+    })?;
+    best(bits, n, removals, cap)
 }
 
 /// The fewest bits, to a thousandth, with which this shape has at most this rate with n keys.
@@ -250,28 +290,27 @@ pub fn for_rate(n: u64, rate: f64, removals: u64, cap: f64) -> Result<Shape> {
 pub fn sized(shape: Shape, n: u64, rate: f64) -> Result<Shape> {
     check_positive("items", n)?;
     check_rate("fpr", rate)?;
-    smallest(|bits| Some(Shape { bits, ..shape }).filter(|shape| shape.is_sound() && shape.rate(n) <= rate))
+    let sized = |bits| Shape { bits, ..shape };
+    smallest(0, |bits| sized(bits).is_sound() && sized(bits).rate(n) <= rate).map(sized)
 }
 
-fn smallest(enough: impl Fn(u64) -> Option<Shape>) -> Result<Shape> {
+/// The least power of two times 8 that is enough, then halving to a thousandth. Powers below `skipped` are known to be too few.
+fn smallest(skipped: u64, mut enough: impl FnMut(u64) -> bool) -> Result<u64> {
     let (mut too_few, mut bits) = (0, 8);
-    let mut found = loop {
-        if let Some(shape) = enough(bits) {
-            break shape;
-        }
+    while bits < skipped / 2 {
+        (too_few, bits) = (bits, bits * 2);
+    }
+    while !enough(bits) {
         if bits >= MAX_BITS {
             return Err(Error::TooLarge { what: "the filter".into(), bytes: u128::from(bits) / 8 });
         }
         (too_few, bits) = (bits, bits * 2);
-    };
+    }
     while bits - too_few > 1 + bits / 1024 {
         let middle = too_few + (bits - too_few) / 2;
-        match enough(middle) {
-            Some(shape) => (bits, found) = (middle, shape),
-            None => too_few = middle,
-        }
+        if enough(middle) { bits = middle } else { too_few = middle }
     }
-    Ok(found)
+    Ok(bits)
 }
 
 /// P(a key that came once seems to have come more often): a spare position is a one by the other n-1 keys.
@@ -291,6 +330,55 @@ mod tests {
     use super::super::special::binomial;
     use super::super::testing::{assert_close, assert_prints};
     use super::*;
+
+    /// Every choice and every quorum at every size.
+    fn slow_best(bits: u64, n: u64, removals: u64, cap: f64) -> Option<Shape> {
+        let mut best: Option<(f64, Shape)> = None;
+        for (set, hashes) in choices() {
+            let shape = |quorum| Shape { bits, hashes, set, quorum, keep: quorum - 1 };
+            let enough = |shape: &Shape| shape.is_sound() && shape.misses(n, removals, 0.0) <= cap;
+            if let Some(shape) = (1..=set).rev().map(shape).find(enough) {
+                let rate = shape.rate(n);
+                if best.is_none_or(|(least, _)| rate < least) {
+                    best = Some((rate, shape));
+                }
+            }
+        }
+        best.map(|(_, shape)| shape)
+    }
+
+    fn slow_for_rate(n: u64, rate: f64, removals: u64, cap: f64) -> Option<Shape> {
+        let enough = |bits| slow_best(bits, n, removals, cap).filter(|shape| shape.rate(n) <= rate);
+        let (mut too_few, mut bits) = (0, 8);
+        let mut found = loop {
+            match enough(bits) {
+                Some(shape) => break shape,
+                None if bits >= MAX_BITS => return None,
+                None => (too_few, bits) = (bits, bits * 2),
+            }
+        };
+        while bits - too_few > 1 + bits / 1024 {
+            let middle = too_few + (bits - too_few) / 2;
+            match enough(middle) {
+                Some(shape) => (bits, found) = (middle, shape),
+                None => too_few = middle,
+            }
+        }
+        Some(found)
+    }
+
+    #[test]
+    fn fast_sizing_finds_what_a_look_at_everything_finds() {
+        for n in [1u64, 2, 15, 100, 1_234, 100_000, 10_000_000, 1_000_000_000] {
+            for rate in [0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-9] {
+                for (removals, cap) in [(n / 10, 0.01), (0, 0.01), (n / 2, 0.1), (n / 100, 1e-4)] {
+                    let (found, expected) =
+                        (for_rate(n, rate, removals, cap).ok(), slow_for_rate(n, rate, removals, cap));
+                    assert_eq!(found, expected, "{n} keys at {rate}, {removals} removals, {cap} missed");
+                }
+            }
+        }
+    }
 
     #[test]
     fn rates_and_misses_are_the_printed_ones() {
