@@ -10,9 +10,8 @@ use crate::error::{Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Config, Setting};
-use crate::membership::CACHED_BITS;
 use crate::parts::counter_array::{Arrangement, Places};
-use crate::simd::{flat, prefetch};
+use crate::simd::{CACHED_BITS, flat, prefetch};
 use crate::store::BitStore;
 
 /// Bits, and the places of keys among the first of them.

@@ -13,9 +13,8 @@ use crate::capability::Estimate;
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, Probes, Scheme, probes};
 use crate::key::{BATCH, Batched, Key, NEAR_BITS, answer_each, digest_batch};
-use crate::membership::CACHED_BITS;
 use crate::membership::standard::{Bloom, Flat};
-use crate::simd::{flat, prefetch};
+use crate::simd::{CACHED_BITS, counters, flat, prefetch};
 use crate::store::{BitStore, Counters};
 use crate::theory;
 
@@ -332,7 +331,7 @@ impl Placement for Places {
 
     #[inline]
     fn are_apart(&self, digest: Digest) -> bool {
-        self.arrangement == Arrangement::Sliced || flat::are_apart(self.span, self.hashes, digest)
+        self.arrangement == Arrangement::Sliced || counters::are_apart(self.span, self.hashes, digest)
     }
 
     /// The domain of a secret's digests. It is that of the bit filter with these positions, because counters are that
@@ -508,12 +507,12 @@ impl CounterArray<Counters> {
             return self.all_nonzero(digest);
         }
         let Places { counters, hashes, .. } = self.places;
-        flat::counters_nonzero(self.store.words(), counters, hashes, self.store.width(), digest, |word| *word)
+        counters::all_nonzero(self.store.words(), counters, hashes, self.store.width(), digest)
     }
 
     /// The same for many keys.
     pub(crate) fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        if !self.is_plain() || self.store.width() != flat::COUNTER {
+        if !self.is_plain() || self.store.width() != counters::COUNTER {
             return answer_each(self, keys, answers, |digest| self.contains(digest));
         }
         // Four keys side by side have so many loads under way that asking pays later than for one.
@@ -526,7 +525,7 @@ impl CounterArray<Counters> {
                 }
             });
             let digests = digests.get(..keys.len()).unwrap_or_default();
-            flat::counters_nonzero_batch::<BATCH>(words, counters, hashes, digests, answers, ahead);
+            counters::nonzero_batch::<BATCH>(words, counters, hashes, digests, answers, ahead);
         }
     }
 
@@ -537,7 +536,7 @@ impl CounterArray<Counters> {
             return self.add_to_all(digest, 1);
         }
         let (Places { counters, hashes, .. }, width) = (self.places, self.store.width());
-        flat::increment(self.store.words_mut(), counters, hashes, width, digest)
+        counters::increment(self.store.words_mut(), counters, hashes, width, digest)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_each};
 use crate::kind::{Config, Structure};
 use crate::parts::counter_array::{Arrangement, Placement, Places};
 use crate::shared::tally::Tally;
-use crate::simd::{flat, prefetch};
+use crate::simd::{counters, prefetch};
 use crate::store::atomic::{AtomicWord, AtomicWords, Fields};
 use crate::store::{Counters, Words};
 
@@ -226,7 +226,7 @@ impl SharedCounting {
         let (places, words) = (&self.places, self.words.as_slice());
         if places.arrangement() == Arrangement::Flat {
             let (counters, hashes, width) = (places.counters(), places.hashes(), self.fields.width());
-            return flat::counters_nonzero(words, counters, hashes, width, digest, AtomicWord::load);
+            return counters::all_nonzero(words, counters, hashes, width, digest);
         }
         places.all(digest, |place| self.fields.get(words, place) != 0)
     }
