@@ -11,7 +11,6 @@ use bouquet::hash::{Hashing, Secret, SplitMix};
 use bouquet::kind::{Config, Kind};
 use bouquet::{AnyFilter, Error, OpenOptions, registry};
 
-#[allow(dead_code, reason = "the harness has more than is needed here")]
 #[path = "../../../fuzz/harness/mod.rs"]
 mod harness;
 use harness::frame::{fix_checksums, strip_code};

@@ -633,8 +633,9 @@ impl Structure for DLeft {
             items: self.items,
             bits: self.table.bits().len() + (self.stash.len() * STASH_WORDS * 64) as u64,
             hashes: self.design.subtables as u32,
-            fill: Some(self.used as f64 / cells),
-            fpr: Some((self.used as f64 + self.stash.len() as f64) / self.design.fingerprints as f64),
+            // The number of cells in use is believed where a mapped table was not read.
+            fill: Some((self.used as f64 / cells).min(1.0)),
+            fpr: Some(((self.used as f64 + self.stash.len() as f64) / self.design.fingerprints as f64).min(1.0)),
             // A key takes one cell at most, and a frozen one stays when its keys are gone.
             honest_fill: Some(self.inserted as f64 / cells),
         }
