@@ -10,7 +10,7 @@
 use std::f64::consts::E;
 
 use super::partitioned;
-use super::special::probability;
+use super::special::{binomial, probability};
 use super::{MAX_BITS, Size, check_rate};
 use crate::MAX_HASHES;
 use crate::{Error, Result};
@@ -73,6 +73,29 @@ pub fn for_keys(n: u64, rate: f64) -> Result<Size> {
 pub fn over_count(width: u64, rows: u32, n: u64) -> f64 {
     let counters = width.saturating_mul(u64::from(rows));
     if n <= 1 { 0.0 } else { partitioned::rate(counters, n - 1, rows) }
+}
+
+/// The same for the median of a key's counters, the mean of the two in the middle where the rows are even in number, rounded
+/// down: at least half of the counters are shared, each key coming once. Where exactly half are, the least of these must hold
+/// two others or more.
+///
+/// ```
+/// use bouquet_theory::sketch::{median_over_count, over_count};
+///
+/// assert_eq!(median_over_count(1000, 4, 1), 0.0);
+/// assert!((median_over_count(1000, 1, 2) - over_count(1000, 1, 2)).abs() < 1e-12);
+/// assert!(median_over_count(1000, 5, 1000) > 6.0 * over_count(1000, 5, 1000));
+/// ```
+pub fn median_over_count(width: u64, rows: u32, n: u64) -> f64 {
+    let others = n.saturating_sub(1) as f64;
+    let [alone, with_one] = [0.0, 1.0].map(|j| binomial(j, others, 1.0 / width.max(1) as f64));
+    let alone_in = |count: u32| binomial(f64::from(count), f64::from(rows), alone);
+    let half = rows / 2;
+    let far = match (rows % 2, 1.0 - alone) {
+        (0, shared) if shared > 0.0 => probability((shared - with_one) / shared).powi(half as i32),
+        (parity, _) => f64::from(parity),
+    };
+    probability((0..half).map(alone_in).sum::<f64>() + alone_in(half) * far)
 }
 
 /// The same under conservative update, each key inserted once: a key counts too much when the keys *before* it have taken

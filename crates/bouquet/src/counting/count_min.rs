@@ -725,7 +725,8 @@ impl Structure for CountMin {
     }
 
     fn expected(&self, items: u64) -> Rates {
-        Rates { over_count: Some(sketch::over_count(self.width(), self.rows(), items)), ..Rates::default() }
+        let over_count = if self.signed { sketch::median_over_count } else { sketch::over_count };
+        Rates { over_count: Some(over_count(self.width(), self.rows(), items)), ..Rates::default() }
     }
 
     /// State: total (8 bytes, two's complement), 1 if a counter has reached its end. Stores: the sketches, that of the

@@ -696,7 +696,10 @@ impl Structure for CountingBloom {
         // present; a counter of one bit shows no more than one.
         let shows = self.counters().max() > 1 || self.policy == Policy::Widen;
         let over_count = if shows { places.expected_rate(items.saturating_sub(1)) } else { 0.0 };
-        Rates { false_positive: Some(places.expected_rate(items)), over_count: Some(over_count), ..Rates::default() }
+        // Keys are lost by removals alone.
+        let false_negative = (self.policy == Policy::Saturate).then_some(0.0);
+        let false_positive = Some(places.expected_rate(items));
+        Rates { false_positive, false_negative, over_count: Some(over_count), ..Rates::default() }
     }
 
     fn is_in_place(&self) -> bool {

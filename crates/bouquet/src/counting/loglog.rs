@@ -26,8 +26,10 @@ const ERROR: Parameter = Parameter {
 const COPIES: Parameter = Parameter {
     name: "copies",
     help: "estimates that are averaged, instead of an error",
-    of: ParameterType::Count { min: 2, max: 1 << 14, default: None },
+    of: ParameterType::Count { min: 2, max: MOST_COPIES as u64, default: None },
 };
+
+const MOST_COPIES: u32 = 1 << 14;
 
 const HASHES: Parameter = Parameter {
     name: "hashes",
@@ -361,7 +363,14 @@ impl Shape {
     fn of(config: &Config) -> Result<Self> {
         let copies = match config.count("copies") {
             Some(copies) => copies as u32,
-            None => loglog::copies(config.real("error").unwrap_or(0.25))?,
+            None => {
+                let error = config.real("error").unwrap_or(0.25);
+                let copies = loglog::copies(error)?;
+                if copies > MOST_COPIES {
+                    return Err(Error::parameter("error", "at least 0.01016, which takes 16384 `copies`", error));
+                }
+                copies
+            }
         };
         let hashes = config.need("hashes")? as u32;
         let cells = match (config.count("cells"), config.count("items")) {

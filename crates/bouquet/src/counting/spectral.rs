@@ -535,11 +535,13 @@ impl Shape {
 
     /// Bits of an empty filter's stores.
     fn bits(&self) -> Result<u64> {
-        let second = if self.method.has_second() { self.half.counters() } else { 0 };
-        let counters = u128::from(self.places.counters()) + u128::from(second);
+        let of = |counters: u64| match self.width {
+            Some(width) => u128::from(counters) * u128::from(width),
+            None => CodedCounters::zeroed_bits(counters),
+        };
+        let second = if self.method.has_second() { of(self.half.counters()) } else { 0 };
         let marks = if self.marks() { u128::from(self.places.counters()) } else { 0 };
-        // Codes of zeros have a bit.
-        let bits = counters * u128::from(self.width.unwrap_or(1)) + marks;
+        let bits = of(self.places.counters()) + second + marks;
         u64::try_from(bits).map_err(|_| Error::TooLarge { what: "the filter".into(), bytes: bits / 8 })
     }
 
@@ -622,6 +624,8 @@ impl Structure for Spectral {
     fn expected(&self, items: u64) -> Rates {
         let places = &self.cells.places;
         let over_count = match self.method {
+            // A counter of one bit shows no more than one.
+            _ if self.cells.store.max() <= 1 => Some(0.0),
             Method::MinimumSelection => Some(places.expected_rate(items.saturating_sub(1))),
             // Rows of m/k counters fill as one array of m does.
             Method::MinimalIncrease => {

@@ -101,6 +101,9 @@ pub struct Blocks<K> {
     kind: PhantomData<K>,
 }
 
+/// Up to so many pairs of block and pattern are compared to know a filter's rate; that of larger ones is estimated.
+const MOST_COMPARED: u64 = 1 << 22;
+
 /// The bits of a cache line, those that a place in it takes, and the places that a word of hash has.
 const LINE_BITS: u32 = 512;
 const LINE_WIDTH: u32 = LINE_BITS.trailing_zeros();
@@ -382,7 +385,17 @@ impl<K: BlockKind> Layout for Blocks<K> {
             (Some(bits), Some(items), None) => (bits, blocks::best_hashes(theory, bits as f64 / items as f64).0),
             (None, Some(items), hashes) => {
                 let fpr = config.real("fpr").unwrap_or(0.01);
-                let size = blocks::for_rate(theory, items, fpr, hashes)?;
+                let mut size = blocks::for_rate(theory, items, fpr, hashes)?;
+                if shape.patterns > 0 {
+                    // What keys of one pattern add is taken from the rate; a larger filter adds less than this.
+                    let per_key = size.bits as f64 / items as f64;
+                    let shared = blocks::pattern_collisions(block, per_key, shape.patterns.into());
+                    if shared >= fpr {
+                        let least = format!("0 or more than {:.0} for this rate", block as f64 / per_key / fpr);
+                        return Err(Error::parameter("patterns", least, shape.patterns));
+                    }
+                    size = blocks::for_rate(theory, items, (fpr - shared) / (1.0 - shared), hashes)?;
+                }
                 (size.bits, size.hashes)
             }
             (_, None, _) => {
@@ -595,10 +608,22 @@ impl<K: BlockKind> Layout for Blocks<K> {
         let block = u64::from(self.shape.block_bits);
         let shares: Vec<_> = (0..self.shape.blocks_per_key).map(|j| self.share(j) as i32).collect();
         let mut sums = vec![0.0; shares.len()];
+        let patterns = u64::from(self.shape.patterns);
         for start in (0..self.bits()).step_by(block as usize) {
             let fill = bits.count_ones_in(start, start + block) as f64 / block as f64;
+            if patterns > 0 && self.blocks.saturating_mul(patterns) <= MOST_COMPARED {
+                let is_held = |index: &u64| self.pattern(*index).iter().all(|place| bits.get(start + place));
+                sums[0] += (0..patterns).filter(is_held).count() as f64 / patterns as f64;
+                continue;
+            }
+            // As many as a block has bits for are held; the others match by chance.
+            let held = match patterns {
+                0 => 0.0,
+                _ => (f64::ln_1p(-fill) / f64::ln_1p(-1.0 / block as f64) / (f64::from(self.hashes) * patterns as f64))
+                    .min(1.0),
+            };
             for (sum, share) in sums.iter_mut().zip(&shares) {
-                *sum += fill.powi(*share);
+                *sum += held + (1.0 - held) * fill.powi(*share);
             }
         }
         sums.iter().map(|sum| sum / self.blocks as f64).product()

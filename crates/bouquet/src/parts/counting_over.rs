@@ -503,6 +503,8 @@ impl<S: CountingStore> Structure for CountingOver<S> {
         let places = &self.cells.places;
         Rates {
             false_positive: Some(places.expected_rate(items)),
+            // Keys are lost by removals alone.
+            false_negative: (self.policy == Policy::Saturate).then_some(0.0),
             // A key counts too much when the others have hit all of its counters.
             over_count: Some(places.expected_rate(items.saturating_sub(1))),
             unknown: self.cells.store.unknown((self.counters(), self.hashes()), items),
