@@ -134,6 +134,7 @@ impl Layout for Primes {
 mod tests {
     use super::*;
     use crate::hash::{Hashing, SplitMix};
+    use crate::key::Key;
 
     const RUN: [u64; 7] = [1409, 1423, 1427, 1429, 1433, 1439, 1447];
 
@@ -142,6 +143,50 @@ mod tests {
         let primes = |bits| OneHashBloom::with_size(bits, 7).unwrap().layout().primes().collect::<Vec<_>>();
         assert_eq!(primes(10_000), RUN);
         assert_eq!(primes(1_000_000), [142_811, 142_837, 142_841, 142_867, 142_871, 142_873, 142_897]);
+    }
+
+    /// A key that counts how often it is hashed.
+    struct Counted(u64, std::cell::Cell<u32>);
+
+    impl Key for Counted {
+        fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+            self.1.set(self.1.get() + 1);
+            f(&self.0.to_le_bytes())
+        }
+    }
+
+    #[test]
+    fn a_key_is_hashed_once_and_one_word_of_it_is_used() {
+        let mut filter = OneHashBloom::with_size(10_000, 7).unwrap();
+        let keys: Vec<_> = (0..100).map(|number| Counted(number, 0.into())).collect();
+        let mut hashed = 0;
+        let mut once_more_each = |what: &str| {
+            hashed += 1;
+            assert!(keys.iter().all(|key| key.1.get() == hashed), "{what}");
+        };
+        assert!(keys.iter().filter(|key| filter.insert(*key)).count() > 90);
+        once_more_each("inserting");
+        assert!(keys.iter().all(|key| filter.contains(key)));
+        once_more_each("asking");
+        filter.insert_batch(&keys);
+        once_more_each("inserting a batch");
+        filter.contains_batch(&keys, &mut [false; 100]);
+        once_more_each("asking a batch");
+
+        let positions = |digest| {
+            let mut positions = Vec::new();
+            filter.layout().all(digest, |position| {
+                positions.push(position);
+                true
+            });
+            positions
+        };
+        let mut random = SplitMix::new(1);
+        for _ in 0..1_000 {
+            let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
+            assert_eq!(positions(digest), positions(Digest { h2: random.next_u64(), ..digest }));
+            assert!(positions(digest) != positions(Digest { h1: random.next_u64(), ..digest }));
+        }
     }
 
     #[test]

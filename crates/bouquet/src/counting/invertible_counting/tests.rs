@@ -43,9 +43,7 @@ fn named(gaps: &Gaps, sides: &[InvertibleCounting; 2]) -> HashMap<Vec<u8>, i64> 
 fn all_gaps_of_large_multisets_are_found_exactly() {
     let mut complete = 0;
     for seed in 0..100 {
-        // What is in common cancels whatever it is, so that few seeds need all of it.
-        let common = if seed < 3 { 99_250 } else { 500 };
-        let (sides, expected) = apart(common, 1_000, 1_500, "sum", seed);
+        let (sides, expected) = apart(99_250, 1_000, 1_500, "sum", seed);
         assert_eq!((sides[0].cells(), sides[0].hashes(), expected.len()), (1_500, 4, 1_000));
         let received = InvertibleCounting::from_bytes(&sides[1].to_bytes()).unwrap();
         let found = sides[0].difference(&received).unwrap();

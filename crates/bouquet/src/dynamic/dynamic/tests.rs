@@ -288,10 +288,11 @@ fn the_rate_never_passes_gamma_and_the_rebuilt_filter_goes_on() {
         let mut filter = Builder::unbounded(133, beta, gamma).unwrap().build().unwrap();
         let mut n = 0u64;
         while filter.add(&n).is_ok() {
-            assert!(BASE.rate(0) <= filter.shape().rate(n + 1));
             n += 1;
+            assert!(filter.shape().rate(n) <= gamma, "{n} keys are accepted, and pass {gamma}");
         }
         let shape = filter.shape();
+        assert!(shape.rate(n + 1) > gamma, "{n} keys are accepted, one more would not pass {gamma}");
         assert_eq!(n, shape.limit(gamma));
         assert_eq!(n / shape.capacity, full, "{n}");
         assert!(filter.needs_rebuild() && filter.rate_now() < 1.2 * gamma);
