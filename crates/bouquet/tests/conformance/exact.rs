@@ -12,11 +12,12 @@ use bouquet::capability::{
 use bouquet::codec::{Decoder, Encoder, StateReader};
 use bouquet::hash::Hashing;
 use bouquet::kind::{
-    Config, Facts, Kind, Need, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Verb, common,
+    Config, ErrorClass, Facts, Kind, Need, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Verb,
+    common,
 };
 use bouquet::{Error, Result};
 
-use crate::broken::{breaks_at_least, breaks_exactly};
+use crate::broken::{breaks_at_least, breaks_exactly, corrupt};
 
 /// The most items that a plan allows.
 const MOST_ITEMS: u64 = 1 << 40;
@@ -30,6 +31,10 @@ trait Flaw: Clone + Send + Sync + 'static {
     const NOTE: NoteType = NoteType::Bytes;
     const PARAMETERS: &'static [Parameter] = &[common::ITEMS];
     const NEEDS: &'static [Need] = &[];
+    /// Errors that are declared, with their rates, and what the filter of one seed always gets wrong.
+    const ERRORS: &'static [ErrorClass] = &[];
+    const RATES: Rates = NO_RATES;
+    const ONE_GETS_WRONG: Option<ErrorClass> = None;
 
     fn removed(_held: &mut Held) {}
     fn absent_removed() -> Result<()> {
@@ -50,10 +55,26 @@ trait Flaw: Clone + Send + Sync + 'static {
     fn ticks(ticks: u64) -> u64 {
         ticks
     }
+    fn is_readable(_clock: u64) -> bool {
+        true
+    }
     fn grown(capacity: u64, _held: &mut Held) -> u64 {
         capacity.saturating_mul(2)
     }
 }
+
+const NO_RATES: Rates = Rates {
+    false_positive: None,
+    false_negative: None,
+    over_count: None,
+    spurious_value: None,
+    spurious_sets: None,
+    unknown: None,
+};
+
+/// The seed of the filter that fails among others, one of thirty.
+const WRONG_SEED: u64 = 7;
+const ONE_OF_THIRTY: Option<f64> = Some(1.0 / 30.0);
 
 #[derive(Clone)]
 struct Exact<F> {
@@ -89,6 +110,11 @@ impl<F: Flaw> Exact<F> {
         all.take_while(move |((held, _), _)| held == key).map(|((_, note), count)| (note, *count))
     }
 
+    /// Whether this filter always makes this error.
+    fn gets_wrong(&self, class: ErrorClass) -> bool {
+        F::ONE_GETS_WRONG == Some(class) && self.hashing.seed() == WRONG_SEED
+    }
+
     fn write(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for ((key, note), count) in &self.held {
@@ -117,7 +143,7 @@ impl<F: Flaw> Structure for Exact<F> {
     const FACTS: Facts = Facts {
         id: F::ID,
         number: u16::MAX,
-        errors: &[],
+        errors: F::ERRORS,
         note: F::NOTE,
         parameters: F::PARAMETERS,
         ..<bouquet::Bloom as Structure>::FACTS
@@ -168,7 +194,7 @@ impl<F: Flaw> Structure for Exact<F> {
     }
 
     fn expected(&self, _items: u64) -> Rates {
-        Rates::default()
+        F::RATES
     }
 
     fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
@@ -182,7 +208,7 @@ impl<F: Flaw> Structure for Exact<F> {
         exact.capacity = decoder.state().u64()?;
         exact.clock = decoder.state().u64()?;
         exact.held = Self::read(decoder.bytes()?)?;
-        Ok(exact)
+        if F::is_readable(exact.clock) { Ok(exact) } else { Err(corrupt("clock")) }
     }
 }
 
@@ -219,14 +245,19 @@ impl<F: Flaw> Remove for Exact<F> {
 
 impl<F: Flaw> Count for Exact<F> {
     fn count(&self, key: &[u8]) -> Multiplicity {
-        Multiplicity { count: F::count(self.notes(key).map(|(_, count)| count).sum()), at_least: false }
+        let count = F::count(self.notes(key).map(|(_, count)| count).sum());
+        Multiplicity { count: if self.gets_wrong(ErrorClass::OverCount) { 2 * count } else { count }, at_least: false }
     }
 }
 
 impl<F: Flaw> Get for Exact<F> {
     fn get(&self, key: &[u8]) -> Answer {
         let first = self.notes(key).next();
-        F::answer(first.map_or(Answer::Absent, |(note, _)| Answer::Value(Value::Bytes(note.clone()))))
+        match first {
+            Some(_) if self.gets_wrong(ErrorClass::Unknown) => Answer::Unknown,
+            None if self.gets_wrong(ErrorClass::SpuriousValue) => Answer::Value(Value::Bytes(vec![0; 8])),
+            first => F::answer(first.map_or(Answer::Absent, |(note, _)| Answer::Value(Value::Bytes(note.clone())))),
+        }
     }
 }
 
@@ -234,6 +265,9 @@ impl<F: Flaw> Classify for Exact<F> {
     fn classify(&self, key: &[u8]) -> Vec<u64> {
         let number = |note: &Vec<u8>| <[u8; 8]>::try_from(note.as_slice()).map_or(0, u64::from_le_bytes);
         let sets: BTreeSet<u64> = self.notes(key).map(|(note, _)| number(note)).collect();
+        if sets.is_empty() && self.gets_wrong(ErrorClass::SpuriousSet) {
+            return vec![0];
+        }
         F::sets(sets.into_iter().collect())
     }
 }
@@ -432,8 +466,53 @@ flaws! {
         "advancing_twice_is_advancing_by_the_sum"
     ] {
         fn ticks(ticks: u64) -> u64 {
-            ticks + 1
+            ticks.saturating_add(1)
         }
+    }
+
+    a_frame_that_cannot_be_read_after_a_verb_is_noticed: ClockRunsOut "clock-runs-out" values_of breaks_exactly [
+        "every_verb_leaves_a_frame_that_opens"
+    ] {
+        fn is_readable(clock: u64) -> bool {
+            clock < u64::MAX
+        }
+    }
+
+    a_filter_that_counts_too_much_is_noticed_among_others: OneOverCounts "one-over-counts" values_of breaks_exactly [
+        "rates_agree_with_theory_at_one_percent",
+        "rates_agree_with_theory_at_one_per_mille"
+    ] {
+        const ERRORS: &'static [ErrorClass] = &[ErrorClass::OverCount];
+        const RATES: Rates = Rates { over_count: ONE_OF_THIRTY, ..NO_RATES };
+        const ONE_GETS_WRONG: Option<ErrorClass> = Some(ErrorClass::OverCount);
+    }
+
+    a_filter_that_knows_no_value_is_noticed_among_others: OneKnowsNothing "one-knows-nothing" values_of breaks_exactly [
+        "rates_agree_with_theory_at_one_percent",
+        "rates_agree_with_theory_at_one_per_mille"
+    ] {
+        const ERRORS: &'static [ErrorClass] = &[ErrorClass::Unknown];
+        const RATES: Rates = Rates { unknown: ONE_OF_THIRTY, ..NO_RATES };
+        const ONE_GETS_WRONG: Option<ErrorClass> = Some(ErrorClass::Unknown);
+    }
+
+    a_filter_that_invents_values_is_noticed_among_others: OneInvents "one-invents" values_of breaks_exactly [
+        "rates_agree_with_theory_at_one_percent",
+        "rates_agree_with_theory_at_one_per_mille"
+    ] {
+        const ERRORS: &'static [ErrorClass] = &[ErrorClass::SpuriousValue];
+        const RATES: Rates = Rates { spurious_value: ONE_OF_THIRTY, ..NO_RATES };
+        const ONE_GETS_WRONG: Option<ErrorClass> = Some(ErrorClass::SpuriousValue);
+    }
+
+    a_filter_that_invents_sets_is_noticed_among_others: OneMisplaces "one-misplaces" sets_of breaks_exactly [
+        "rates_agree_with_theory_at_one_percent",
+        "rates_agree_with_theory_at_one_per_mille"
+    ] {
+        const NOTE: NoteType = NoteType::Group;
+        const ERRORS: &'static [ErrorClass] = &[ErrorClass::SpuriousSet];
+        const RATES: Rates = Rates { spurious_sets: ONE_OF_THIRTY, ..NO_RATES };
+        const ONE_GETS_WRONG: Option<ErrorClass> = Some(ErrorClass::SpuriousSet);
     }
 
     growth_that_loses_a_key_is_noticed: LosesByGrowing "loses-by-growing" values_of breaks_at_least [

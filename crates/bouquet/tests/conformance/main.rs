@@ -3,7 +3,7 @@
 //! No kind is named here. Which laws are checked follows from the verbs that a kind has registered
 //! ([`Kind::can`]) and from the errors that it declares ([`Kind::errs`]); what is not declared must not happen. A new
 //! kind is under test as soon as it is in its family's list. Where a verb needs certain settings ([`Kind::needs`]), every
-//! law is also checked with these.
+//! law is also checked with these; rates and sizes with every word of every setting ([`Subject::variants`]).
 //!
 //! | module | asks |
 //! |---|---|
@@ -16,6 +16,7 @@
 //! | [`keyed`] | do keyed filters keep their secret? |
 //! | [`size`] | is the reported size the real one? |
 //! | [`parameters`] | are bad parameters refused by name? |
+//! | [`accepted`] | do filters of any settings that are accepted have frames that open, whatever is done with them? |
 //! | [`model`] | does an exact model agree through random operations? |
 //! | [`golden`] | do frames of every format version still load? |
 //! | [`facts`] | are the rows of the registry complete and consistent? |
@@ -38,9 +39,14 @@ macro_rules! ensure {
 
 /// The laws of a module: a table for [`suite`] and one test each, over the whole registry.
 macro_rules! laws {
-    ($($law:ident needs [$($verb:ident),*];)*) => {
+    ($($law:ident needs [$($verb:ident),*] $(with $settings:ident)?;)*) => {
         pub const LAWS: &[crate::Law] = &[$(
-            crate::Law { name: stringify!($law), needs: &[$(bouquet::kind::Verb::$verb),*], holds: $law },
+            crate::Law {
+                name: stringify!($law),
+                needs: &[$(bouquet::kind::Verb::$verb),*],
+                subjects: laws!(@ $($settings)?),
+                holds: $law,
+            },
         )*];
 
         mod every_kind {
@@ -52,8 +58,12 @@ macro_rules! laws {
             )*
         }
     };
+    (@) => { crate::subject::Subject::all };
+    (@ every_setting) => { crate::subject::Subject::variants };
+    (@ usual_settings) => { |kind| vec![crate::subject::Subject::new(kind)] };
 }
 
+mod accepted;
 mod algebra;
 mod broken;
 mod exact;
@@ -79,6 +89,8 @@ use subject::{Subject, Verdict};
 pub struct Law {
     name: &'static str,
     needs: &'static [Verb],
+    /// The settings that it is checked with.
+    subjects: fn(&'static Kind) -> Vec<Subject>,
     holds: fn(&Subject) -> Verdict,
 }
 
@@ -87,16 +99,13 @@ impl Law {
         self.needs.iter().all(|&verb| subject.can(verb))
     }
 
-    /// Why the law does not hold for the kind, with whatever settings have the verbs; `None` when it does or does not
-    /// concern it.
-    fn failure(&self, kind: &'static Kind) -> Option<String> {
-        let failure = |subject: &Subject| {
-            let why = (self.holds)(subject).err()?;
+    /// Why the law does not hold for the kind, once for each of the settings with which it does not.
+    fn failures(&self, kind: &'static Kind) -> impl Iterator<Item = String> {
+        let concerned = (self.subjects)(kind).into_iter().filter(|subject| self.applies(subject));
+        concerned.filter_map(|subject| {
+            let why = (self.holds)(&subject).err()?;
             Some(format!("kind {}, {}: {why}", subject.name(), self.name))
-        };
-        let failures: Vec<_> =
-            Subject::all(kind).iter().filter(|subject| self.applies(subject)).filter_map(failure).collect();
-        (!failures.is_empty()).then(|| failures.join("\n"))
+        })
     }
 }
 
@@ -112,6 +121,7 @@ fn suite() -> impl Iterator<Item = &'static Law> {
         keyed::LAWS,
         size::LAWS,
         parameters::LAWS,
+        accepted::LAWS,
         model::LAWS,
     ];
     modules.into_iter().flatten()
@@ -120,7 +130,7 @@ fn suite() -> impl Iterator<Item = &'static Law> {
 /// Checks one law for every kind of the registry and tells all failures at once.
 fn check_every_kind(name: &str) {
     let law = suite().find(|law| law.name == name).expect("every module with laws is part of the suite");
-    let failures: Vec<_> = registry::kinds().filter_map(|kind| law.failure(kind)).collect();
+    let failures: Vec<_> = registry::kinds().flat_map(|kind| law.failures(kind)).collect();
     assert!(failures.is_empty(), "\n{}", failures.join("\n"));
 }
 

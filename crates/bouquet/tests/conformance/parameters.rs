@@ -49,7 +49,7 @@ fn names(error: &Error, parameter: &str) -> bool {
 
 /// The error tells which parameter to change, or that the filter is too large. Items may not fit the settings; then
 /// the message names the setting.
-fn is_clear(subject: &Subject, error: &Error) -> bool {
+pub fn is_clear(subject: &Subject, error: &Error) -> bool {
     match error {
         Error::Parameter { name, .. } => subject.has_parameter(name),
         Error::TooLarge { .. } => true,
@@ -166,7 +166,7 @@ fn every_word_of_a_choice_works_or_is_refused_by_name(subject: &Subject) -> Verd
     Ok(())
 }
 
-fn describe(config: &Config) -> String {
+pub fn describe(config: &Config) -> String {
     config
         .settings()
         .map(|(parameter, setting)| format!("{} = {setting}", parameter.name))

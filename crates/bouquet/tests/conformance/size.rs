@@ -1,16 +1,17 @@
 //! The reported size is the real size.
 
-use bouquet::AnyFilter;
 use bouquet::capability::NoteType;
 use bouquet::codec::Header;
-use bouquet::kind::Verb;
+use bouquet::kind::{Config, Plan, Verb};
+use bouquet::{AnyFilter, Error};
 
-use crate::subject::{Because, Subject, Verdict};
+use crate::subject::{Because, Keys, Subject, Verdict};
 
 laws! {
     the_reported_size_is_that_of_the_stores needs [];
     nothing_large_hides_outside_the_stores needs [];
     the_plan_is_kept needs [];
+    the_plan_is_what_a_filter_takes needs [] with every_setting;
 }
 
 const ITEMS: u64 = 2_000;
@@ -73,6 +74,42 @@ fn the_plan_is_kept(subject: &Subject) -> Verdict {
             let close = (planned - expected).abs() <= 1e-9 * expected;
             ensure!(close, "planned the rate {planned}, expected {expected} with {items} items");
         }
+    }
+    Ok(())
+}
+
+fn the_plan_is_what_a_filter_takes(subject: &Subject) -> Verdict {
+    for (items, fpr) in [(1, 0.5), (100, 0.1), (ITEMS, 0.01)] {
+        let config = subject.config(items, fpr)?;
+        // Words may want a size of their own, which they name; that is the parameters' law.
+        let Ok(plan) = subject.kind.plan(&config) else { continue };
+        takes_what_is_planned(subject, &config, &plan, &subject.empty(&config)?)
+            .map_err(|why| format!("{items} items at rate {fpr}: {why}"))?;
+    }
+    Ok(())
+}
+
+/// An empty filter has the bits that are planned, or the filter with the items that are.
+pub fn takes_what_is_planned(subject: &Subject, config: &Config, plan: &Plan, empty: &AnyFilter) -> Verdict {
+    let made = empty.stats().bits;
+    // What is built once follows its data: its plan is an expectation, which `the_plan_is_kept` compares.
+    if made == plan.bits || !empty.can(Verb::Insert) {
+        return Ok(());
+    }
+    ensure!(made < plan.bits, "planned {} bits, made {made} without a key", plan.bits);
+    // What grows has its size when it needs it, give or take a step of its growth.
+    if empty.can(Verb::Grow) {
+        return Ok(());
+    }
+    let full = match plan.items {
+        Some(items) => subject.try_build(config, &Keys::new(0..items)),
+        None => return Err(format!("planned {} bits, made {made}, for no number of items", plan.bits)),
+    };
+    match full.map(|filter| filter.stats().bits) {
+        Ok(full) => ensure!(full == plan.bits, "planned {} bits, made {made}, and {full} when full", plan.bits),
+        // Settings that do not take the suite's keys, or not so many.
+        Err(Error::Item { .. } | Error::Full { .. }) => {}
+        Err(error) => return Err(format!("building: {error}")),
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bouquet::capability::{Answer, Dataset, Item, Multiplicity, Note, NoteType, Value};
 use bouquet::hash::Hashing;
-use bouquet::kind::{Config, ErrorClass, Facts, Kind, ParameterType, Setting, Verb};
+use bouquet::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Verb};
 use bouquet::{AnyFilter, Error, OpenOptions};
 
 /// What a law says of a kind: nothing, or why it does not hold.
@@ -79,20 +79,53 @@ fn note_of(of: NoteType, sets: u64, number: u64) -> Note<'static> {
     }
 }
 
+/// Parameters and what they are set to.
+type Settings = Vec<(&'static str, Setting)>;
+
+/// A size for the words that want one of a certain form: a power of two, in slices too.
+const SQUARE_BITS: (&str, Setting) = ("bits", Setting::Count(1 << 15));
+const SQUARE_HASHES: (&str, Setting) = ("hashes", Setting::Count(4));
+
 /// A kind under test, with certain settings.
 pub struct Subject {
     pub kind: &'static Kind,
     /// Those that differ from the usual ones.
-    settings: Vec<(&'static str, &'static str)>,
+    settings: Settings,
     /// An empty filter of them, where there are some: it knows which errors they allow.
     sample: Option<AnyFilter>,
     sets: OnceCell<u64>,
+    note_type: OnceCell<NoteType>,
+}
+
+/// What a parameter can be set to beside its default: every word of a choice, the flag, and of a number that has a default its
+/// least value and some around the default. Items and rate are the laws' own.
+fn alternatives(parameter: &Parameter) -> Settings {
+    let mut values: Vec<Setting> = match parameter.of {
+        _ if ["items", "fpr", "sets"].contains(&parameter.name) => Vec::new(),
+        ParameterType::Choice { options } => options[1..].iter().map(|word| Setting::Choice(word)).collect(),
+        ParameterType::Flag => vec![Setting::Flag(true)],
+        ParameterType::Count { min, max, default: Some(usual) } => {
+            let mut values = vec![min, usual.saturating_sub(1), usual.saturating_add(1), usual.saturating_mul(2)];
+            // What is off by default is on with other numbers than 1, too.
+            values.extend(if usual == 0 { vec![16, 1_024, max.min(64)] } else { Vec::new() });
+            values.sort_unstable();
+            values.retain(|value| (min..=max).contains(value) && *value != usual);
+            values.into_iter().map(Setting::Count).collect()
+        }
+        ParameterType::Real { above, below, default: Some(usual) } => {
+            let farther = (3.0 * usual).min((usual + below) / 2.0);
+            [(above + usual) / 2.0, farther].map(Setting::Real).to_vec()
+        }
+        _ => Vec::new(),
+    };
+    values.dedup();
+    values.into_iter().map(|value| (parameter.name, value)).collect()
 }
 
 impl Subject {
     /// The kind with its usual settings.
     pub fn new(kind: &'static Kind) -> Self {
-        Subject { kind, settings: Vec::new(), sample: None, sets: OnceCell::new() }
+        Subject { kind, settings: Vec::new(), sample: None, sets: OnceCell::new(), note_type: OnceCell::new() }
     }
 
     /// The kind with its usual settings and, where verbs need others, with every combination of the parameters that
@@ -103,8 +136,9 @@ impl Subject {
             |name: &str| Verb::ALL.iter().flat_map(|&verb| kind.needs(verb)).any(|need| need.parameter == name);
         for parameter in kind.facts().parameters.iter().filter(|parameter| depends(parameter.name)) {
             let ParameterType::Choice { options } = parameter.of else { continue };
-            let with =
-                |(settings, word): (&Vec<_>, &'static str)| [settings.as_slice(), &[(parameter.name, word)]].concat();
+            let with = |(settings, word): (&Settings, &'static str)| {
+                [settings.as_slice(), &[(parameter.name, Setting::Choice(word))]].concat()
+            };
             // The first word is the usual one.
             let others = subjects.iter().flat_map(|subject| options[1..].iter().map(|word| (&subject.settings, *word)));
             let others: Vec<_> = others.map(with).filter_map(|settings| Subject::of(kind, settings)).collect();
@@ -113,11 +147,53 @@ impl Subject {
         subjects
     }
 
+    /// The kind with its usual settings; with every other value of each parameter, one at a time; and with every two words of
+    /// two parameters; as far as these can be had. Words that want a size of a certain form get one.
+    pub fn variants(kind: &'static Kind) -> Vec<Self> {
+        let others: Vec<Settings> = kind.facts().parameters.iter().map(alternatives).collect();
+        let mut all = vec![Settings::new()];
+        all.extend(others.iter().flatten().map(|&one| vec![one]));
+        let is_word = |one: &&(&str, Setting)| matches!(one.1, Setting::Choice(_) | Setting::Flag(_));
+        for (i, first) in others.iter().enumerate() {
+            for second in &others[i + 1..] {
+                let pairs =
+                    first.iter().filter(is_word).flat_map(|a| second.iter().filter(is_word).map(|b| vec![*a, *b]));
+                all.extend(pairs);
+            }
+        }
+        let had = |settings: Settings| {
+            let sized = [settings.as_slice(), &[SQUARE_BITS, SQUARE_HASHES]].concat();
+            Subject::of(kind, settings).or_else(|| Subject::of(kind, sized))
+        };
+        let mut variants: Vec<_> = all.iter().cloned().filter_map(had).collect();
+        // What needs two words of others, which are among the pairs.
+        for one in others.iter().flatten() {
+            if !variants.iter().any(|subject| subject.settings.contains(one)) {
+                let three = all.iter().filter(|two| two.len() == 2 && two.iter().all(|(name, _)| *name != one.0));
+                variants.extend(three.map(|two| [two.as_slice(), &[*one]].concat()).find_map(had));
+            }
+        }
+        variants
+    }
+
     /// The kind with these settings; `None` when they cannot be had.
-    fn of(kind: &'static Kind, settings: Vec<(&'static str, &'static str)>) -> Option<Self> {
-        let subject = Subject { kind, settings, sample: None, sets: OnceCell::new() };
+    fn of(kind: &'static Kind, settings: Settings) -> Option<Self> {
+        let known = |name: &str| kind.facts().parameters.iter().any(|parameter| parameter.name == name);
+        if !settings.iter().all(|(name, _)| known(name)) {
+            return None;
+        }
+        let subject = Subject { kind, settings, sample: None, sets: OnceCell::new(), note_type: OnceCell::new() };
         let sample = subject.empty(&subject.config(100, 0.01).ok()?).ok()?;
         Some(Subject { sample: Some(sample), ..subject })
+    }
+
+    /// The parameters that some variants set.
+    pub fn parameters_that_vary(kind: &'static Kind) -> impl Iterator<Item = &'static str> {
+        kind.facts().parameters.iter().filter(|parameter| !alternatives(parameter).is_empty()).map(|of| of.name)
+    }
+
+    pub fn sets_parameter(&self, name: &str) -> bool {
+        self.settings.iter().any(|(set, _)| *set == name)
     }
 
     pub fn is_usual(&self) -> bool {
@@ -126,13 +202,15 @@ impl Subject {
 
     /// The kind, and its settings where they are not the usual ones.
     pub fn name(&self) -> String {
-        let settings: Vec<_> = self.settings.iter().map(|(name, word)| format!(" {name}={word}")).collect();
+        let settings: Vec<_> = self.settings.iter().map(|(name, setting)| format!(" {name}={setting}")).collect();
         format!("`{}`{}", self.facts().id, settings.concat())
     }
 
     /// The settings alone, without a size.
     fn bare_config(&self) -> Config {
-        let set = |config: Config, (name, word): &(&str, &str)| config.set(name, word).expect("a word of the schema");
+        let set = |config: Config, (name, setting): &(&str, Setting)| {
+            config.with(name, *setting).expect("a setting of the schema")
+        };
         self.settings.iter().fold(Config::new(self.facts()), set)
     }
 
@@ -148,7 +226,7 @@ impl Subject {
 
     /// What keys carry.
     pub fn note_type(&self) -> NoteType {
-        self.kind.note(&self.bare_config())
+        *self.note_type.get_or_init(|| self.kind.note(&self.bare_config()))
     }
 
     /// The number of sets that keys are put into, where they belong to sets.

@@ -2,7 +2,7 @@
 
 use bouquet::capability::{Item, Note, NoteType};
 use bouquet::hash::SplitMix;
-use bouquet::kind::{ErrorClass, Verb};
+use bouquet::kind::{Config, ErrorClass, Verb};
 use bouquet::{AnyFilter, Error};
 
 use crate::subject::{
@@ -13,6 +13,7 @@ laws! {
     the_first_insertion_is_certainly_new needs [Insert];
     only_keys_that_seem_absent_are_new needs [Contains, Insert];
     batches_do_what_single_calls_do needs [Contains];
+    batches_beyond_the_cache_do_what_single_calls_do needs [Contains];
     items_with_a_wrong_note_are_refused_and_change_nothing needs [Insert];
     an_amount_is_as_many_insertions needs [Insert];
     the_number_of_items_is_told needs [];
@@ -93,6 +94,67 @@ fn batches_do_what_single_calls_do(subject: &Subject) -> Verdict {
         }
         ensure!(single == fresh, "certainly new keys: {single} one by one, {fresh} in a batch");
         unchanged("inserted one by one and in a batch", &one_by_one.to_bytes(), &at_once)?;
+    }
+    Ok(())
+}
+
+/// Sizes of filters (1 and 12 MiB) of which the first is beyond the second-level cache and the other beyond all that a kind takes
+/// for cached. What is built once, of keys that must all be there, has the first alone.
+const FAR_BITS: [u64; 2] = [1 << 23, 3 << 25];
+
+/// Settings with which a filter takes at least so many bits, before its keys where they come one by one, and its items; `None`
+/// for a kind that takes nothing without keys.
+fn far_config(subject: &Subject, bits: u64) -> Result<Option<(Config, u64)>, String> {
+    let mut items = 1_000;
+    loop {
+        let config = subject.config(items, 0.01)?;
+        let taken = match subject.can(Verb::Insert) {
+            true => subject.empty(&config)?.stats().bits,
+            false => subject.kind.plan(&config).because("planning a large filter")?.bits,
+        };
+        if taken >= bits || taken == 0 {
+            return Ok((taken > 0).then_some((config, items)));
+        }
+        // Nearly in proportion, and always more.
+        let times = (bits as f64 / taken as f64).min(1_000.0);
+        items = (items as f64 * times) as u64 + items / 50 + 1;
+    }
+}
+
+fn batches_beyond_the_cache_do_what_single_calls_do(subject: &Subject) -> Verdict {
+    let sizes = if subject.can(Verb::Insert) { &FAR_BITS[..] } else { &FAR_BITS[..1] };
+    sizes.iter().try_for_each(|&bits| batches_of_a_filter_this_large(subject, bits))
+}
+
+fn batches_of_a_filter_this_large(subject: &Subject, far: u64) -> Verdict {
+    let Some((config, items)) = far_config(subject, far)? else { return Ok(()) };
+    // Keys that come again, and batches that end within one of those in which a kind prefetches.
+    let keys = Keys::new((0..700).chain(0..70).chain(5_000..5_001));
+    let filter = if subject.can(Verb::Insert) {
+        let (mut one_by_one, mut at_once) = (subject.empty(&config)?, subject.empty(&config)?);
+        let each = subject.items(&config, &keys);
+        let mut single = 0;
+        for item in &each {
+            single += u64::from(one_by_one.insert().because("insert")?.insert(*item).because("inserting")?);
+        }
+        let fresh = at_once.insert().because("insert")?.insert_batch(&each).because("a batch")?;
+        ensure!(single == fresh, "certainly new keys: {single} one by one, {fresh} in a batch");
+        unchanged("inserted one by one and in a batch", &one_by_one.to_bytes(), &at_once)?;
+        at_once
+    } else {
+        subject.build(&config, &Keys::new(0..items))?
+    };
+    let size = filter.stats().bits;
+    ensure!(size >= far, "the filter has {size} bits, wanted {far}");
+    let asked = Keys::new((0..700).chain(ABSENT..ABSENT + 1_000).chain(5_000..5_001));
+    let contains = filter.contains().because("contains")?;
+    let single: Vec<bool> = asked.refs().iter().map(|key| contains.contains(key)).collect();
+    for count in [0, 1, 31, 64, 65, asked.numbers.len()] {
+        let mut answers = vec![true; asked.numbers.len()];
+        contains.contains_batch(&asked.refs()[..count], &mut answers);
+        let differs = (0..count).find(|&i| answers[i] != single[i]);
+        ensure!(differs.is_none(), "question {differs:?} of {count}: a batch answers otherwise than a single call");
+        ensure!(answers[count..].iter().all(|answer| *answer), "a batch of {count} has changed further answers");
     }
     Ok(())
 }
