@@ -7,14 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::capability::{
-    Advance, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert, List, NoteType,
-    Overlap, Remove, Top,
+    Advance, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert, List, Listing,
+    NoteType, Overlap, Remove, Set, Top,
 };
 use crate::codec::{self, Access, Decoder, Header, Source};
 use crate::error::{Error, Result};
 use crate::files::{io_error, write_atomically};
 use crate::hash::{Hashing, Secret};
-use crate::kind::{Boxed, Config, ErrorClass, Kind, Rates, Stats, Structure, Verb};
+use crate::kind::{Argument, Boxed, Config, ErrorClass, Kind, Made, Other, Rates, Reply, Stats, Structure, Verb};
 use crate::registry;
 
 mod mapped;
@@ -324,9 +324,15 @@ impl AnyFilter {
         if !self.needs_are_met(verb) {
             return Err(registry::unsupported_with(self.kind, verb, &self.config()));
         }
+        self.unlocked()?;
+        Ok(function)
+    }
+
+    /// Digests can be computed, or the secret is missing.
+    fn unlocked(&self) -> Result<()> {
         let hashing = self.hashing();
         if hashing.is_usable() {
-            return Ok(function);
+            return Ok(());
         }
         Err(Error::Secret { what: format!("give the secret whose check value is {:#018x}", hashing.seed()) })
     }
@@ -404,6 +410,21 @@ impl AnyFilter {
     /// ```
     pub fn get(&self) -> Result<&dyn Get> {
         Ok(self.verb(Verb::Get, self.kind.verbs.get)?(&*self.value))
+    }
+
+    /// Changing values.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, capability::{Dataset, Item, Note}, kind::Config, registry};
+    /// let config = Config::new(registry::find("bloomier")?.facts()).set("mode", "mutable")?;
+    /// let items = [Item::new(b"rose", Note::Integer(5))];
+    /// let mut petals = AnyFilter::build(&config, &Dataset { items: &items, absent: &[] })?;
+    /// petals.set()?.set(Item::new(b"rose", Note::Integer(7)))?;
+    /// assert_eq!(petals.get()?.get(b"rose"), Some(7).into());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn set(&mut self) -> Result<&mut dyn Set> {
+        Ok(self.verb(Verb::Set, self.kind.verbs.set)?(&mut *self.value))
     }
 
     /// Sets that hold a key.
@@ -541,6 +562,92 @@ impl AnyFilter {
     pub fn intersect(&mut self, other: &AnyFilter) -> Result<()> {
         self.same_kind(other)?;
         self.verb(Verb::Intersect, self.kind.verbs.intersect)?(&mut *self.value, &*other.value)
+    }
+
+    /// Takes away everything that `other` holds.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, Iblt, capability::Item};
+    /// let mut here = AnyFilter::from_structure(Iblt::with_capacity(10)?)?;
+    /// let there = here.clone();
+    /// here.insert()?.insert(Item::from(b"rose".as_slice()))?;
+    /// here.subtract(&there)?;
+    /// assert_eq!(here.list()?.list().entries.len(), 1, "the other was empty");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn subtract(&mut self, other: &AnyFilter) -> Result<()> {
+        self.same_kind(other)?;
+        self.verb(Verb::Subtract, self.kind.verbs.subtract)?(&mut *self.value, &*other.value)
+    }
+
+    /// What this filter and another do not share: entries with a positive count are here, those with a negative count
+    /// there. For kinds that can both subtract and list.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, Iblt, capability::Item};
+    /// let mut here = AnyFilter::from_structure(Iblt::with_capacity(10)?)?;
+    /// let mut there = here.clone();
+    /// here.insert()?.insert(Item::from(b"rose".as_slice()))?;
+    /// there.insert()?.insert(Item::from(b"lily".as_slice()))?;
+    /// let counts = here.difference(&there)?.entries.iter().map(|entry| entry.count).sum::<i64>();
+    /// assert_eq!(counts, 0, "one here, one there");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn difference(&self, other: &AnyFilter) -> Result<Listing> {
+        self.list()?;
+        let mut left = self.clone();
+        left.subtract(other)?;
+        Ok(left.list()?.list())
+    }
+
+    /// Asks a question that only this kind has: [`Kind::specials`] lists them.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, CuckooFilter, kind::{Argument, Reply}};
+    /// let mut filter = CuckooFilter::with_rate(100, 0.01)?;
+    /// filter.insert("rose")?;
+    /// let filter = AnyFilter::from_structure(filter)?;
+    /// let Reply::Table(_, rows) = filter.ask("fingerprints", Argument::Nothing)? else { panic!("a table") };
+    /// assert_eq!(rows.len(), 1);
+    /// assert!(filter.ask("petals", Argument::Nothing).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn ask(&self, question: &str, argument: Argument<'_>) -> Result<Reply> {
+        let at = self.kind.special_at(question, &argument, false)?;
+        self.unlocked()?;
+        (self.kind.ask)(&*self.value, at, argument)
+    }
+
+    /// Does what only this kind can: [`Kind::specials`] lists it. An error leaves the filter as it was.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, Iblt, capability::{Item, Note}, kind::Argument};
+    /// let mut table = AnyFilter::from_structure(Iblt::with_capacity(10)?)?;
+    /// table.act("remove-ahead", Argument::Item(Item::new(b"rose", Note::Bytes(b"red"))))?;
+    /// assert_eq!(table.list()?.list().entries[0].count, -1);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn act(&mut self, action: &str, argument: Argument<'_>) -> Result<Reply> {
+        let at = self.kind.special_at(action, &argument, true)?;
+        self.unlocked()?;
+        (self.kind.act)(&mut *self.value, at, argument)
+    }
+
+    /// This filter as the argument of a question to another.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, Bloom, kind::Argument};
+    /// assert!(matches!(AnyFilter::from_structure(Bloom::with_size(64, 1)?)?.as_argument(), Argument::Filter(_)));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn as_argument(&self) -> Argument<'_> {
+        Argument::Filter(Other { value: &*self.value })
+    }
+
+    /// The filter that a question made.
+    pub fn from_made(made: Made) -> Result<Self> {
+        Ok(Self::of(registry::find(made.facts.id)?, made.value))
     }
 
     /// The number of distinct keys.

@@ -435,6 +435,26 @@ pub trait Get {
     fn get(&self, key: &[u8]) -> Answer;
 }
 
+/// Give a member another value.
+///
+/// Law: afterwards `get` answers with the new value for this key, and with what it answered before for every other member. A key
+/// that is certainly no member is [`Error::NotPresent`], and nothing changes; one that only seems to be a member cannot be told
+/// from one that is, and setting it takes another key's value.
+///
+/// ```
+/// use bouquet::{AnyFilter, capability::{Answer, Dataset, Item, Note, Value}, kind::Config, registry};
+/// let config = Config::new(registry::find("bloomier")?.facts()).set("mode", "mutable")?;
+/// let items = [Item::new(b"rose", Note::Integer(5)), Item::new(b"lily", Note::Integer(6))];
+/// let mut petals = AnyFilter::build(&config, &Dataset { items: &items, absent: &[] })?;
+/// petals.set()?.set(Item::new(b"rose", Note::Integer(7)))?;
+/// assert_eq!(petals.get()?.get(b"rose"), Answer::Value(Value::Integer(7)));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub trait Set {
+    /// Replaces the value of the key by the item's.
+    fn set(&mut self, item: Item<'_>) -> Result<()>;
+}
+
 /// Which of the sets hold the key?
 ///
 /// Law: every set that holds the key is in the answer, unless the kind declares false negatives.
@@ -660,6 +680,27 @@ pub trait Merge: Sized {
 pub trait Intersect: Sized {
     /// Keeps what `other` also holds.
     fn intersect(&mut self, other: &Self) -> Result<()>;
+}
+
+/// The difference to another structure of the same shape and hashing.
+///
+/// Law: subtracting what was merged gives back what was there before. Structures that differ are refused, and nothing
+/// changes. A structure that can also [list](List) tells what two sets do not share: subtract one from the other and list.
+///
+/// ```
+/// use bouquet::{Iblt, capability::Subtract};
+/// let (mut here, mut there) = (Iblt::with_capacity(10)?, Iblt::with_capacity(10)?);
+/// here.insert("rose", b"")?;
+/// there.insert("lily", b"")?;
+/// Subtract::subtract(&mut here, &there)?;
+/// let mut counts: Vec<_> = here.list().entries.into_iter().map(|entry| (entry.key, entry.count)).collect();
+/// counts.sort();
+/// assert_eq!(counts, [(b"lily".to_vec(), -1), (b"rose".to_vec(), 1)]);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub trait Subtract: Sized {
+    /// Takes away everything that `other` holds; what it did not hold itself is owed from then on.
+    fn subtract(&mut self, other: &Self) -> Result<()>;
 }
 
 /// An estimated number of keys.

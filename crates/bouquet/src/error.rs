@@ -54,6 +54,18 @@ pub enum Error {
         /// The kinds that have it, comma-separated.
         able: String,
     },
+    /// The kind does not have this question or action.
+    #[error("kind `{kind}` has no {sort} `{name}`; {known}")]
+    UnknownSpecial {
+        /// The kind of the filter at hand.
+        kind: String,
+        /// A question or an action.
+        sort: String,
+        /// The name that it does not know.
+        name: String,
+        /// What it has instead.
+        known: String,
+    },
     /// Two filters that were to be combined differ.
     #[error("the filters differ in {field}: {left} and {right}; only filters of equal {field} can be combined")]
     Incompatible {

@@ -17,15 +17,17 @@ use std::any::Any;
 
 use crate::capability::{
     Advance, BuildFrom, Cardinality, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert,
-    Intersect, List, Merge, NoteType, Overlap, Remove, Top,
+    Intersect, List, Merge, NoteType, Overlap, Remove, Set, Subtract, Top,
 };
 use crate::codec::{Decoder, Encoder};
 use crate::error::Result;
 use crate::hash::Hashing;
 
 mod config;
+mod special;
 mod text;
 pub use config::{Config, Parameter, ParameterType, Setting, common};
+pub use special::{Argument, Made, Other, Reply, Run, Special, SpecialFacts, Takes};
 pub use text::Text;
 
 /// How answers of a kind can be wrong. What is not declared does not happen.
@@ -251,6 +253,9 @@ pub trait Structure: Any + Clone + Send + Sync + Sized {
     /// Which of its verbs need settings other than the usual ones. A verb that is not named is there whatever the settings.
     const NEEDS: &'static [Need] = &[];
 
+    /// The questions and actions that only this kind has.
+    const SPECIALS: &'static [Special<Self>] = &[];
+
     /// What a key carries in a filter of these parameters: as its kind says, unless settings change it.
     fn note(config: &Config) -> NoteType {
         config.facts().note
@@ -323,6 +328,9 @@ pub struct Kind {
     pub(crate) encode: for<'a> fn(&'a dyn Any, &mut Encoder<'a>),
     pub(crate) decode: fn(&mut Decoder<'_>) -> Result<Boxed>,
     pub(crate) clone: fn(&dyn Any) -> Boxed,
+    pub(crate) special: fn(usize) -> Option<&'static SpecialFacts>,
+    pub(crate) ask: fn(&dyn Any, usize, Argument<'_>) -> Result<Reply>,
+    pub(crate) act: fn(&mut dyn Any, usize, Argument<'_>) -> Result<Reply>,
 }
 
 macro_rules! verbs {
@@ -400,6 +408,7 @@ verbs! {
     remove, Remove, "remove", fn(&mut dyn Any) -> &mut dyn Remove;
     count, Count, "count", fn(&dyn Any) -> &dyn Count;
     get, Get, "get", fn(&dyn Any) -> &dyn Get;
+    set, Set, "set", fn(&mut dyn Any) -> &mut dyn Set;
     classify, Classify, "classify", fn(&dyn Any) -> &dyn Classify;
     list, List, "list", fn(&dyn Any) -> &dyn List;
     top, Top, "top", fn(&dyn Any) -> &dyn Top;
@@ -408,6 +417,7 @@ verbs! {
     grow, Grow, "grow", fn(&mut dyn Any) -> &mut dyn Grow;
     merge, Merge, "merge", fn(&mut dyn Any, &dyn Any) -> Result<()>;
     intersect, Intersect, "intersect", fn(&mut dyn Any, &dyn Any) -> Result<()>;
+    subtract, Subtract, "subtract", fn(&mut dyn Any, &dyn Any) -> Result<()>;
     cardinality, Cardinality, "cardinality", CardinalityVerbs;
     compress, Compress, "compress", fn(&dyn Any) -> &dyn Compress;
     build_from, BuildFrom, "build_from", fn(&Config, &Dataset<'_>) -> Result<Boxed>;
@@ -448,6 +458,15 @@ impl Kind {
             encode: |value, encoder| own::<T>(value).encode(encoder),
             decode: |decoder| Ok(Box::new(T::decode(decoder)?)),
             clone: |value| Box::new(own::<T>(value).clone()),
+            special: |at| T::SPECIALS.get(at).map(|special| &special.facts),
+            ask: |value, at, argument| match T::SPECIALS[at].run {
+                Run::Ask(ask) => ask(own::<T>(value), argument),
+                Run::Act(_) => unreachable!("{OWN_TYPE}"),
+            },
+            act: |value, at, argument| match T::SPECIALS[at].run {
+                Run::Act(act) => act(own_mut::<T>(value), argument),
+                Run::Ask(_) => unreachable!("{OWN_TYPE}"),
+            },
         };
         KindBuilder { kind, structure: std::marker::PhantomData }
     }
@@ -666,6 +685,7 @@ register! {
     remove, REMOVE, Remove, fn(&mut dyn Any) -> &mut dyn Remove, |value| own_mut::<T>(value);
     count, COUNT, Count, fn(&dyn Any) -> &dyn Count, |value| own::<T>(value);
     get, GET, Get, fn(&dyn Any) -> &dyn Get, |value| own::<T>(value);
+    set, SET, Set, fn(&mut dyn Any) -> &mut dyn Set, |value| own_mut::<T>(value);
     classify, CLASSIFY, Classify, fn(&dyn Any) -> &dyn Classify, |value| own::<T>(value);
     list, LIST, List, fn(&dyn Any) -> &dyn List, |value| own::<T>(value);
     top, TOP, Top, fn(&dyn Any) -> &dyn Top, |value| own::<T>(value);
@@ -676,6 +696,8 @@ register! {
         |value, other| own_mut::<T>(value).merge(own::<T>(other));
     intersect, INTERSECT, Intersect, fn(&mut dyn Any, &dyn Any) -> Result<()>,
         |value, other| own_mut::<T>(value).intersect(own::<T>(other));
+    subtract, SUBTRACT, Subtract, fn(&mut dyn Any, &dyn Any) -> Result<()>,
+        |value, other| own_mut::<T>(value).subtract(own::<T>(other));
     cardinality, CARDINALITY, Cardinality, CardinalityVerbs, CardinalityVerbs {
         one: |value| own::<T>(value).cardinality(),
         two: |value, other| own::<T>(value).overlap(own::<T>(other)),

@@ -31,6 +31,17 @@ fn page() -> String {
                 verbs.join(", "),
                 errors.join(", "),
             );
+            for special in kind.specials() {
+                let word = if special.acts { "act" } else { "ask" };
+                let _ = writeln!(
+                    out,
+                    "- `bouquet {word} FILTER {} {}`: {}.",
+                    special.name,
+                    special.takes.name(),
+                    special.help
+                );
+            }
+            out.push_str(if kind.specials().next().is_some() { "\n" } else { "" });
             out.push_str("| parameter | takes | default | meaning |\n|---|---|---|---|\n");
             for parameter in facts.parameters {
                 let default = parameter.default_text().unwrap_or_else(|| "computed".into());

@@ -4,7 +4,7 @@ use crate::capability::{Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, SplitMix, fastrange, mix};
-use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, common, kind};
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Reply, Special, Stats, Takes, Text, common, kind};
 use crate::shell::{ByRate, Fields, Filter, Hashed, Mechanism, Put, Settings, Take, Tally, Test, fields};
 use crate::store::buckets::{Buckets, Shape};
 use crate::store::field_max;
@@ -145,6 +145,17 @@ impl Mechanism for Cuckoo {
     };
 
     const IN_PLACE: bool = true;
+
+    const SPECIALS: &'static [Special<CuckooFilter>] = &[Special::ask(
+        "fingerprints",
+        Takes::Nothing,
+        "the fingerprints with one of their buckets and their number: all that is left of the keys",
+        |filter, _| {
+            let row =
+                |(bucket, fingerprint, copies): (u64, u64, u64)| vec![bucket.into(), fingerprint.into(), copies.into()];
+            Ok(Reply::Table(&["bucket", "fingerprint", "copies"], filter.fingerprints().map(row).collect()))
+        },
+    )];
 
     type Settings = CuckooSettings;
 

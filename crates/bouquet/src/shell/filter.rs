@@ -1,8 +1,8 @@
 //! The one generic filter.
 
 use super::mechanism::{
-    Age, Assemble, Code, Enumerate, Expand, Gauge, Lookup, Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take,
-    Tally, Test, Unite, hashed,
+    Age, Assemble, Assign, Code, Deduct, Enumerate, Expand, Gauge, Lookup, Mechanism, Meet, Outcome, Put, Rank, Solve,
+    Sort, Take, Tally, Test, Unite, hashed,
 };
 use super::settings::{ByRate, Settings};
 use crate::capability::{Dataset, Decoding, Estimate, Frequent, Listing, Multiplicity, NoteType, Overlap};
@@ -10,7 +10,7 @@ use crate::codec::{Decoder, Encoder, delta};
 use crate::error::{Result, same};
 use crate::hash::Hashing;
 use crate::key::Key;
-use crate::kind::{Config, ErrorClass, Facts, Need, Plan, Rates, Stats, Structure};
+use crate::kind::{Config, ErrorClass, Facts, Need, Plan, Rates, Special, Stats, Structure};
 
 /// The largest number of items that a filter tells of. More can only be forged or added up; from here on, no number of
 /// single insertions overflows.
@@ -424,6 +424,15 @@ impl<M: Lookup> Filter<M> {
     }
 }
 
+impl<M: Assign> Filter<M> {
+    /// Gives a member another value, or says [`Error::NotPresent`](crate::Error::NotPresent) and changes nothing when the
+    /// key is certainly no member. **Set only members:** a key that merely seems to be one takes another key's value.
+    pub fn set<K: Key + ?Sized>(&mut self, key: &K, note: M::Note<'_>) -> Result<()> {
+        let Filter { mechanism, hashing, .. } = self;
+        hashed::<M, K, _>(hashing, key, |key| mechanism.assign(key, note))
+    }
+}
+
 impl<M: Sort> Filter<M> {
     /// The numbers of the sets that may hold the key, ascending.
     #[inline]
@@ -507,6 +516,17 @@ impl<M: Meet> Filter<M> {
     }
 }
 
+impl<M: Deduct> Filter<M> {
+    /// Takes away everything that `other` holds. The other must have the same settings, but for what it was made for, and the
+    /// same hashing; otherwise it is refused and nothing changes.
+    pub fn subtract(&mut self, other: &Self) -> Result<()> {
+        self.comparable(other, Settings::alike)?;
+        self.mechanism.deduct(&other.mechanism)?;
+        self.items = self.items.saturating_sub(other.items);
+        Ok(())
+    }
+}
+
 impl<M: Gauge> Filter<M> {
     /// The number of distinct keys, estimated.
     #[must_use]
@@ -544,6 +564,7 @@ impl<M: Mechanism> Structure for Filter<M> {
     const CODED: bool = M::CODED;
     const IN_PLACE: bool = M::IN_PLACE;
     const NEEDS: &'static [Need] = M::NEEDS;
+    const SPECIALS: &'static [Special<Self>] = M::SPECIALS;
 
     fn note(config: &Config) -> NoteType {
         M::Settings::from_config(config).map_or(M::FACTS.note, |settings| M::note(&settings))

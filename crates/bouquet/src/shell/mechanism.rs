@@ -7,9 +7,10 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{self, Key};
-use crate::kind::{ErrorClass, Facts, Need, Plan, Rates, Stats};
+use crate::kind::{ErrorClass, Facts, Need, Plan, Rates, Special, Stats};
 
 use super::batch;
+use super::filter::Filter;
 use super::settings::Settings;
 
 /// A key as a mechanism gets it.
@@ -57,6 +58,9 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
 
     /// Which verbs need settings other than the defaults.
     const NEEDS: &'static [Need] = &[];
+
+    /// The questions and actions that only this kind has.
+    const SPECIALS: &'static [Special<Filter<Self>>] = &[];
 
     /// Whether operations look at the bytes of a key, not only at its digest.
     const NEEDS_BYTES: bool = false;
@@ -363,6 +367,15 @@ pub trait Lookup: Mechanism {
     fn lookup(&self, key: Hashed<'_>) -> Self::Answer;
 }
 
+/// Give a member another value. Makes [`Set`](crate::capability::Set).
+pub trait Assign: Mechanism {
+    /// What comes with a key.
+    type Note<'a>: FromNote<'a>;
+
+    /// Replaces the value of a member, or says why not; nothing has changed then.
+    fn assign(&mut self, key: Hashed<'_>, note: Self::Note<'_>) -> Result<()>;
+}
+
 /// Which sets hold the key? Makes [`Classify`](crate::capability::Classify).
 pub trait Sort: Mechanism {
     /// The numbers of the sets, ascending.
@@ -420,6 +433,13 @@ pub trait Unite: Mechanism {
 pub trait Meet: Mechanism {
     /// Keeps what `other` also holds.
     fn meet(&mut self, other: &Self) -> Result<()>;
+}
+
+/// The difference to another mechanism of the same settings and hashing. Makes
+/// [`Subtract`](crate::capability::Subtract).
+pub trait Deduct: Mechanism {
+    /// Takes away everything that `other` holds; an error leaves it as it was.
+    fn deduct(&mut self, other: &Self) -> Result<()>;
 }
 
 /// How many distinct keys? Makes [`Cardinality`](crate::capability::Cardinality).

@@ -11,6 +11,7 @@
 //! | [`Take`] | `remove`, [`Remove`](crate::capability::Remove) |
 //! | [`Tally`] | `count`, [`Count`](crate::capability::Count) |
 //! | [`Lookup`] | `get`, [`Get`](crate::capability::Get) |
+//! | [`Assign`] | `set`, [`Set`](crate::capability::Set) |
 //! | [`Sort`] | `classify`, [`Classify`](crate::capability::Classify) |
 //! | [`Enumerate`] | `list`, [`List`](crate::capability::List) |
 //! | [`Rank`] | `top`, [`Top`](crate::capability::Top) |
@@ -19,6 +20,7 @@
 //! | [`Expand`] | `capacity`, `grow`, [`Grow`](crate::capability::Grow) |
 //! | [`Unite`] | `merge`, `\|`, `\|=`, [`Merge`](crate::capability::Merge) |
 //! | [`Meet`] | `intersect`, `&`, `&=`, [`Intersect`](crate::capability::Intersect) |
+//! | [`Deduct`] | `subtract`, [`Subtract`](crate::capability::Subtract) |
 //! | [`Gauge`] | `cardinality`, `overlap`, [`Cardinality`](crate::capability::Cardinality) |
 //! | [`Code`] | `entropy_bits`, [`Compress`](crate::capability::Compress) |
 //! | [`Assemble`] | `build`, [`BuildFrom`](crate::capability::BuildFrom) |
@@ -35,8 +37,8 @@ mod verbs;
 
 pub use filter::Filter;
 pub use mechanism::{
-    Age, Amount, Assemble, Code, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Lookup, Mechanism, Meet, Outcome,
-    Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
+    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Lookup, Mechanism,
+    Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
 };
 pub use settings::{Accessor, ByRate, Choice, Fields, Settings, Value};
 #[allow(unused_imports, reason = "kinds are moving to the shell one by one")]

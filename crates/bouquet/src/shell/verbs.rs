@@ -4,13 +4,14 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign};
 
 use super::filter::Filter;
 use super::mechanism::{
-    Age, Assemble, Code, Enumerate, Expand, FromNote, Gauge, Lookup, Meet, Outcome, Put, Rank, Solve, Sort, Take,
-    Tally, Test, Unite,
+    Age, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Lookup, Meet, Outcome, Put, Rank, Solve,
+    Sort, Take, Tally, Test, Unite,
 };
 use super::settings::{ByRate, Settings};
 use crate::capability::{
     Advance, Answer, BuildFrom, Cardinality, Classify, Compress, Contains, Count, Dataset, Decode, Decoding, Estimate,
-    Frequent, Get, Grow, Insert, Intersect, Item, List, Listing, Merge, Multiplicity, Overlap, Remove, Top,
+    Frequent, Get, Grow, Insert, Intersect, Item, List, Listing, Merge, Multiplicity, Overlap, Remove, Set, Subtract,
+    Top,
 };
 use crate::error::Result;
 use crate::key::Key;
@@ -55,6 +56,12 @@ impl<M: Tally> Count for Filter<M> {
 impl<M: Lookup> Get for Filter<M> {
     fn get(&self, key: &[u8]) -> Answer {
         Filter::get(self, key).into()
+    }
+}
+
+impl<M: Assign> Set for Filter<M> {
+    fn set(&mut self, item: Item<'_>) -> Result<()> {
+        Filter::set(self, item.key, FromNote::from_note(item.note)?)
     }
 }
 
@@ -107,6 +114,12 @@ impl<M: Unite> Merge for Filter<M> {
 impl<M: Meet> Intersect for Filter<M> {
     fn intersect(&mut self, other: &Self) -> Result<()> {
         Filter::intersect(self, other)
+    }
+}
+
+impl<M: Deduct> Subtract for Filter<M> {
+    fn subtract(&mut self, other: &Self) -> Result<()> {
+        Filter::subtract(self, other)
     }
 }
 

@@ -5,8 +5,8 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
-use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, common, kind};
-use crate::shell::{Assemble, Choice, Fields, Filter, Hashed, Lookup, Mechanism, Settings, Test, fields};
+use crate::kind::{ErrorClass, Facts, Kind, Need, Parameter, Plan, Rates, Stats, Text, Verb, common, kind};
+use crate::shell::{Assemble, Assign, Choice, Fields, Filter, Hashed, Lookup, Mechanism, Settings, Test, fields};
 use crate::store::Counters;
 
 mod cascade;
@@ -172,6 +172,8 @@ impl Mechanism for StaticMap {
     /// Tables of three cells per key, which are found at once: batches always prefetch.
     const NEAR: u64 = 0;
 
+    const NEEDS: &'static [Need] = &[Need { verb: Verb::Set, parameter: "mode", word: "mutable" }];
+
     type Settings = BloomierSettings;
 
     fn resolve(asked: &BloomierSettings) -> Result<BloomierSettings> {
@@ -271,6 +273,29 @@ impl Lookup for StaticMap {
             Body::Cascade(cascade) => cascade.get(&self.shape, key.digest),
         };
         value.filter(|&value| value < self.shape.values)
+    }
+}
+
+/// In mode `mutable`.
+///
+/// ```
+/// use bouquet::{Bloomier, BloomierSettings, hash::Hashing, values::bloomier::Mode};
+/// let settings = BloomierSettings { mode: Some(Mode::Mutable), ..Default::default() };
+/// let mut filter = Bloomier::from_pairs(&settings, &Hashing::default(), [("rose", 0), ("lily", 1)])?;
+/// filter.set("rose", 99)?;
+/// assert_eq!((filter.get("rose"), filter.get("lily")), (Some(99), Some(1)));
+/// assert!(filter.set("rose", 256).is_err(), "values are below 256");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+impl Assign for StaticMap {
+    type Note<'a> = u64;
+
+    fn assign(&mut self, key: Hashed<'_>, value: u64) -> Result<()> {
+        self.shape.check_value(value)?;
+        let Body::Mutable(mutable) = &mut self.body else {
+            return Err(Error::parameter("mode", "mutable if values are to change", self.shape.mode.word()));
+        };
+        if self.keys > 0 && mutable.set(key.digest, value) { Ok(()) } else { Err(Error::NotPresent) }
     }
 }
 
@@ -382,28 +407,6 @@ impl Bloomier {
         }
         let map = StaticMap::of_pairs(shape, hashed, |item| format!("number {item} (counted from 0)"))?;
         Ok(Self::of_parts(map, settings, hashing, 0))
-    }
-
-    /// Changes the value of a member, in mode `mutable`. A key that is certainly absent is [`Error::NotPresent`].
-    ///
-    /// An absent key that seems present cannot be noticed: the value of some member is lost.
-    ///
-    /// ```
-    /// use bouquet::{Bloomier, BloomierSettings, hash::Hashing, values::bloomier::Mode};
-    /// let settings = BloomierSettings { mode: Some(Mode::Mutable), ..Default::default() };
-    /// let mut filter = Bloomier::from_pairs(&settings, &Hashing::default(), [("rose", 0), ("lily", 1)])?;
-    /// filter.set("rose", 99)?;
-    /// assert_eq!((filter.get("rose"), filter.get("lily")), (Some(99), Some(1)));
-    /// assert!(filter.set("rose", 256).is_err(), "values are below 256");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn set<K: Key + ?Sized>(&mut self, key: &K, value: u64) -> Result<()> {
-        let StaticMap { shape, keys, body } = &mut self.mechanism;
-        shape.check_value(value)?;
-        let Body::Mutable(mutable) = body else {
-            return Err(Error::parameter("mode", "mutable if values are to change", shape.mode.word()));
-        };
-        if *keys > 0 && mutable.set(key.digest(&self.hashing), value) { Ok(()) } else { Err(Error::NotPresent) }
     }
 
     /// How many keys each level of a cascade holds, and last those that are kept exactly; empty in other modes.

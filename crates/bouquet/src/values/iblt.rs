@@ -5,12 +5,12 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::key::Key;
-use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, common, kind};
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Reply, Special, Stats, Takes, Text, common, kind};
 pub use crate::parts::summed_cells::Accumulator;
 use crate::parts::summed_cells::{CellTable, Found, MAX_BYTES, MAX_HASHES, MAX_SUM_BYTES, Record, Shape};
 use crate::shell::{
-    Choice, Enumerate, Fields, Filter, FromNote, Hashed, Lookup, Mechanism, Put, Settings, Take, Tally, Test, Unite,
-    fields,
+    Choice, Deduct, Enumerate, Fields, Filter, FromNote, Hashed, Lookup, Mechanism, Put, Settings, Take, Tally, Test,
+    Unite, fields,
 };
 use crate::theory::{partitioned, peeling, special};
 
@@ -176,6 +176,17 @@ impl Mechanism for Pairs {
     const NEEDS_BYTES: bool = true;
     const OWN_ITEMS: bool = true;
 
+    const SPECIALS: &'static [Special<Iblt>] = &[Special::act(
+        "remove-ahead",
+        Takes::Item,
+        "removes pairs without looking whether they are held: their insertion may still be to come",
+        |table, argument| {
+            let item = argument.item()?;
+            table.remove_ahead(item.key, item.bytes()?)?;
+            Ok(Reply::Done)
+        },
+    )];
+
     type Settings = IbltSettings;
 
     fn resolve(asked: &IbltSettings) -> Result<IbltSettings> {
@@ -328,6 +339,14 @@ impl Unite for Pairs {
     }
 }
 
+/// What both hold cancels without having been known; the rest is listed with count 1 where only this table had it and -1
+/// where only the other had.
+impl Deduct for Pairs {
+    fn deduct(&mut self, other: &Self) -> Result<()> {
+        self.table.combine(&other.table, -1)
+    }
+}
+
 impl Iblt {
     /// A table that can list up to `items` pairs (in 99 of 100 cases or more), with the default widths.
     ///
@@ -429,26 +448,6 @@ impl Iblt {
     /// ```
     pub fn drain(&mut self) -> Listing {
         self.mechanism.table.drain()
-    }
-
-    /// Takes out everything that `other` holds. What both hold cancels without having been known; the rest is listed with
-    /// count 1 where only this table had it and -1 where only the other had.
-    ///
-    /// ```
-    /// use bouquet::Iblt;
-    /// let (mut here, mut there) = (Iblt::with_capacity(10)?, Iblt::with_capacity(10)?);
-    /// for key in 0..1_000u64 {
-    ///     here.insert(&key, b"")?;
-    ///     there.insert(&(key + 1), b"")?;
-    /// }
-    /// here.subtract(&there)?;
-    /// let mut counts: Vec<_> = here.list().entries.iter().map(|entry| (entry.key[0], entry.count)).collect();
-    /// counts.sort();
-    /// assert_eq!(counts, [(0, 1), (232, -1)]); // 0 is only here, 1000 = 3 * 256 + 232 only there
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn subtract(&mut self, other: &Self) -> Result<()> {
-        self.mechanism.table.combine(&other.mechanism.table, -1)
     }
 }
 

@@ -18,6 +18,9 @@ laws! {
     different_filters_are_not_intersected needs [Intersect];
     an_intersection_keeps_the_common_keys needs [Contains, Intersect];
     an_intersection_holds_nothing_that_one_lacks needs [Contains, Intersect];
+    subtracting_undoes_merging needs [Merge, Subtract];
+    a_difference_lists_what_is_not_shared needs [Insert, List, Subtract];
+    different_filters_are_not_subtracted needs [Subtract];
     cardinalities_are_within_their_standard_error needs [Cardinality];
     overlaps_are_within_their_standard_error needs [Cardinality];
     different_filters_have_no_overlap needs [Cardinality];
@@ -74,6 +77,29 @@ fn merging_a_set_with_itself_changes_no_answer(subject: &Subject) -> Verdict {
     alike("A, and A with A", &filter, &union(&filter, &filter)?, &probe(ITEMS))
 }
 
+fn subtracting_undoes_merging(subject: &Subject) -> Verdict {
+    let (a, b) = (third(subject, 0)?, third(subject, 1)?);
+    let mut back = union(&a, &b)?;
+    back.subtract(&b).because("subtracting")?;
+    alike("A, and A with B without B", &a, &back, &probe(ITEMS))
+}
+
+/// Ten keys only here and ten only there, among hundreds that are shared, so that none of those need be decoded.
+fn a_difference_lists_what_is_not_shared(subject: &Subject) -> Verdict {
+    let (own, common) = (10, 500);
+    let here = subject.filled(100, 0.01, 0..common)?;
+    let there = subject.filled(100, 0.01, own..common + own)?;
+    let listing = here.difference(&there).because("the difference")?;
+    ensure!(listing.undecoded == 0, "{} cells stay undecoded", listing.undecoded);
+    let mut found: Vec<_> = listing.entries.into_iter().map(|entry| (entry.count, entry.key)).collect();
+    found.sort_unstable();
+    let keys = |numbers: std::ops::Range<u64>, count| numbers.map(move |number| (count, number.to_le_bytes().to_vec()));
+    let mut expected: Vec<_> = keys(0..own, 1).chain(keys(common..common + own, -1)).collect();
+    expected.sort_unstable();
+    ensure!(found == expected, "the difference is {found:?}");
+    Ok(())
+}
+
 fn merging_with_an_empty_filter_changes_no_answer(subject: &Subject) -> Verdict {
     let config = subject.config(ITEMS, 0.01)?;
     let (filter, empty) = (subject.build(&config, &Keys::new(0..ITEMS))?, subject.empty(&config)?);
@@ -114,21 +140,28 @@ fn incompatible(error: &Error) -> bool {
 }
 
 fn different_filters_are_not_merged(subject: &Subject) -> Verdict {
-    let mut filter = subject.filled(ITEMS, 0.01, 0..100)?;
-    let before = filter.to_bytes();
-    for (what, stranger) in strangers(subject)? {
-        refused(&format!("merging with {what}"), filter.merge(&stranger), incompatible)?;
-        unchanged(&format!("a refused merge with {what}"), &before, &filter)?;
-    }
-    Ok(())
+    different_are_refused(subject, "merging", AnyFilter::merge)
 }
 
 fn different_filters_are_not_intersected(subject: &Subject) -> Verdict {
+    different_are_refused(subject, "intersecting", AnyFilter::intersect)
+}
+
+fn different_filters_are_not_subtracted(subject: &Subject) -> Verdict {
+    different_are_refused(subject, "subtracting", AnyFilter::subtract)
+}
+
+/// Combining with a filter of other settings or hashing is refused and changes nothing.
+fn different_are_refused(
+    subject: &Subject,
+    doing: &str,
+    combine: fn(&mut AnyFilter, &AnyFilter) -> bouquet::Result<()>,
+) -> Verdict {
     let mut filter = subject.filled(ITEMS, 0.01, 0..100)?;
     let before = filter.to_bytes();
     for (what, stranger) in strangers(subject)? {
-        refused(&format!("intersecting with {what}"), filter.intersect(&stranger), incompatible)?;
-        unchanged(&format!("a refused intersection with {what}"), &before, &filter)?;
+        refused(&format!("{doing} with {what}"), combine(&mut filter, &stranger), incompatible)?;
+        unchanged(&format!("refused {doing} with {what}"), &before, &filter)?;
     }
     Ok(())
 }

@@ -11,7 +11,8 @@
 //! | [`rates`] | are errors as frequent as the kind's own theory says? |
 //! | [`updates`] | do insert, remove, count, advance and grow keep their laws? |
 //! | [`values`] | do get, classify and list tell the truth? |
-//! | [`algebra`] | do merge, intersect, cardinality and overlap keep their laws? |
+//! | [`specials`] | do the questions and actions of single kinds keep to what holds for all? |
+//! | [`algebra`] | do merge, intersect, subtract, cardinality and overlap keep their laws? |
 //! | [`frames`] | do frames round-trip, and are damaged ones refused? |
 //! | [`keyed`] | do keyed filters keep their secret? |
 //! | [`size`] | is the reported size the real one? |
@@ -77,6 +78,7 @@ mod parameters;
 mod rates;
 mod size;
 mod source;
+mod specials;
 mod subject;
 mod updates;
 mod values;
@@ -123,6 +125,7 @@ fn suite() -> impl Iterator<Item = &'static Law> {
         parameters::LAWS,
         accepted::LAWS,
         model::LAWS,
+        specials::LAWS,
     ];
     modules.into_iter().flatten()
 }

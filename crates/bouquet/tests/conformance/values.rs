@@ -1,12 +1,14 @@
 //! The laws of the verbs that tell more than membership: get, classify, list, top and decode.
 
-use bouquet::capability::{Answer, Note};
+use bouquet::capability::{Answer, Item, Note};
 use bouquet::kind::{ErrorClass, Setting, Verb};
+use bouquet::{AnyFilter, Error};
 
-use crate::subject::{Because, Keys, Subject, Verdict, observe, probe};
+use crate::subject::{ABSENT, Because, Keys, Subject, Verdict, observe, probe};
 
 laws! {
     members_have_their_own_value needs [Get];
+    a_value_that_is_set_is_told_and_no_other_changes needs [Get, Set];
     values_and_membership_agree needs [Contains, Get];
     members_are_in_their_own_set needs [Classify];
     sets_are_listed_once_and_ascending needs [Classify];
@@ -35,6 +37,33 @@ fn members_have_their_own_value(subject: &Subject) -> Verdict {
         }
         ensure!(told > 0, "of {load} keys, none has its value");
     }
+    Ok(())
+}
+
+fn a_value_that_is_set_is_told_and_no_other_changes(subject: &Subject) -> Verdict {
+    let mut filter = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
+    let told = |filter: &AnyFilter, number: u64| Ok(filter.get().because("get")?.get(&number.to_le_bytes()));
+    let before: Vec<_> = (0..ITEMS).map(|number| told(&filter, number)).collect::<Result<_, String>>()?;
+    // Every tenth key gets the value of the next.
+    for number in (0..ITEMS).step_by(10) {
+        let key = number.to_le_bytes();
+        filter
+            .set()
+            .because("set")?
+            .set(Item::new(&key, subject.note(number + 1)))
+            .because("setting a member's value")?;
+    }
+    for (number, before) in (0..ITEMS).zip(before) {
+        let expected = if number % 10 == 0 { subject.value(number + 1).map_or(before, Answer::Value) } else { before };
+        let now = told(&filter, number)?;
+        ensure!(now == expected, "key {number} has {now:?} instead of {expected:?}");
+    }
+    let frame = filter.to_bytes();
+    let absent = (ABSENT..ABSENT + 1_000).find(|number| told(&filter, *number) == Ok(Answer::Absent));
+    let absent = absent.ok_or("no key is certainly absent")?;
+    let refused = filter.set().because("set")?.set(Item::new(&absent.to_le_bytes(), subject.note(0)));
+    ensure!(matches!(refused, Err(Error::NotPresent)), "setting an absent key: {refused:?}");
+    ensure!(filter.to_bytes() == frame, "setting an absent key changed the filter");
     Ok(())
 }
 
