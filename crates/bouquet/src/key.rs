@@ -350,7 +350,8 @@ mod tests {
             check(Spectral::with_rate(planned, 0.01).unwrap(), &items, &keys);
         }
         let far = VariableIncrement::with_rate(5_000_000, 0.01).unwrap();
-        assert!(far.is_far() && Mpcbf::with_rate(300_000, 0.01).unwrap().is_far());
+        let words = Mpcbf::with_rate(300_000, 0.01).unwrap();
+        assert!(far.is_far() && crate::shell::batch::is_far(words.mechanism()));
     }
 
     #[test]

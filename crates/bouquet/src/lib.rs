@@ -74,6 +74,7 @@ pub use any_filter::{AnyFilter, MappedFilter, OpenOptions};
 pub use bouquet_theory as theory;
 pub use counting::counting::CountingBloom;
 pub use counting::cuckoo::{CuckooFilter, CuckooSettings};
+pub use counting::mpcbf::{Mpcbf, MpcbfSettings};
 pub use decay::stable::{Stable, StableSettings};
 pub use dynamic::scalable::{Scalable, ScalableSettings};
 pub use error::{Error, Result};
