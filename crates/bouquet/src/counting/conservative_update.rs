@@ -9,7 +9,7 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
-use crate::parts::counter_array::{CounterArray, CounterStore, Placement};
+use crate::parts::counter_array::{CounterArray, CounterStore, HashedArray, Placement};
 use crate::parts::flow_memory::{Flow, FlowMemory};
 use crate::parts::rows::{DELTA, EPS, Rows};
 use crate::store::Counters;
@@ -137,7 +137,7 @@ pub struct HeavyFlow {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConservativeUpdate {
-    stages: CounterArray<Counters, Rows>,
+    stages: HashedArray<Counters, Rows>,
     mode: Mode,
     threshold: Option<u64>,
     shield: bool,
@@ -195,7 +195,7 @@ impl ConservativeUpdate {
 
     fn assemble(config: &Config, size: Size, store: Counters) -> Result<Self> {
         let rows = Rows::new(Self::FACTS.id, size, config.hashing().seed())?;
-        let stages = CounterArray::new(rows, config.hashing(), store);
+        let stages = HashedArray::new(rows, config.hashing(), store);
         let settings = config
             .clone()
             .put("counters", Setting::Count(stages.places.width()))
@@ -298,9 +298,10 @@ impl ConservativeUpdate {
             }
             Mode::Serial => {
                 let reached = self.stage_threshold();
-                for place in self.stages.places.of(digest) {
-                    let before = self.stages.store.add(place, amount);
-                    self.saturated |= before > self.stages.store.max().saturating_sub(amount);
+                let CounterArray { places, store } = &mut *self.stages;
+                for place in places.of(digest) {
+                    let before = store.add(place, amount);
+                    self.saturated |= before > CounterStore::max(store).saturating_sub(amount);
                     if before.saturating_add(amount) < reached {
                         return false;
                     }

@@ -9,7 +9,7 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
-use crate::parts::counter_array::{CounterArray, Placement};
+use crate::parts::counter_array::{CounterArray, HashedArray, Placement};
 use crate::parts::rows::{DELTA, EPS, ROWS, Rows};
 use crate::parts::top_keys::TopKeys;
 use crate::store::Counters;
@@ -56,7 +56,7 @@ const TOP: Parameter = Parameter {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CountMin {
     /// Sketch j is that of the keys without their last j bits; the first that of the keys themselves.
-    sketches: Vec<CounterArray<Counters, Rows>>,
+    sketches: Vec<HashedArray<Counters, Rows>>,
     /// Bits of integer keys, each with a sketch; zero for keys of any sort, with one sketch.
     levels: u32,
     signed: bool,
@@ -176,7 +176,7 @@ impl CountMin {
     }
 
     /// The sketch of the keys themselves.
-    fn keys(&self) -> &CounterArray<Counters, Rows> {
+    fn keys(&self) -> &HashedArray<Counters, Rows> {
         // There is always one: `Shape::assemble` makes it.
         &self.sketches[0]
     }
@@ -242,7 +242,7 @@ impl CountMin {
                 false
             }
             (change, true) => {
-                let CounterArray { places, store, .. } = &mut self.sketches[level];
+                let CounterArray { places, store } = &mut *self.sketches[level];
                 // Two's complement in 64 bits.
                 store.update_each(places.of(digest), |counter| {
                     let (value, sum) = (
@@ -321,7 +321,7 @@ impl CountMin {
     }
 
     fn median_in(&self, level: usize, digest: Digest) -> i64 {
-        let CounterArray { places, store, .. } = &self.sketches[level];
+        let CounterArray { places, store } = &*self.sketches[level];
         let mut values: Vec<i128> = Vec::with_capacity(self.rows() as usize);
         store.read_each(places.of(digest), |counter| values.push(self.signed_value(counter)));
         median(&mut values) as i64
@@ -664,7 +664,7 @@ impl Shape {
             .put("levels", Setting::Count(self.levels))
             .put("top", Setting::Count(self.top))
             .put("counter", Setting::Choice(config.choice("counter")));
-        let sketch = |_| Ok(CounterArray::new(rows.clone(), config.hashing(), store(&self)?));
+        let sketch = |_| Ok(HashedArray::new(rows.clone(), config.hashing(), store(&self)?));
         let sketches = (0..self.sketches()).map(sketch).collect::<Result<Vec<_>>>()?;
         Ok(CountMin {
             settings: settings.hashed(sketches[0].hashing.clone()),

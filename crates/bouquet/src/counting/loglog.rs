@@ -10,7 +10,7 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
-use crate::parts::counter_array::{Arrangement, CounterArray, Placement, Places};
+use crate::parts::counter_array::{Arrangement, CounterArray, HashedArray, Placement, Places};
 use crate::store::Counters;
 use crate::theory::{self, loglog};
 
@@ -76,7 +76,7 @@ const METER: Parameter = Parameter {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogLog {
-    cells: CounterArray<Counters>,
+    cells: HashedArray<Counters>,
     copies: u32,
     /// Draws of occurrences without names.
     random: SplitMix,
@@ -199,7 +199,7 @@ impl LogLog {
         for copy in 0..u64::from(self.copies) {
             let own = digest.derive(copy);
             let draw = u64::from(word(copy).leading_zeros()) + 1;
-            let CounterArray { places, store, .. } = &mut self.cells;
+            let CounterArray { places, store } = &mut *self.cells;
             store.update_each(places.of(own), |cell| {
                 fresh |= cell == 0;
                 cell.max(draw)
@@ -391,7 +391,7 @@ impl Shape {
 
     fn assemble(self, config: &Config, store: Counters, random: SplitMix, items: u64) -> LogLog {
         let domain = format!("loglog {} {} {}", self.places.counters(), self.places.hashes(), self.copies);
-        let cells = CounterArray::in_domain(self.places, config.hashing(), store, &domain);
+        let cells = HashedArray::in_domain(self.places, config.hashing(), store, &domain);
         let settings = config
             .clone()
             .put("cells", Setting::Count(self.places.counters()))

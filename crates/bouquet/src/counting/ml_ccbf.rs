@@ -1,13 +1,13 @@
 #![doc = include_str!("ml_ccbf.md")]
 
-use crate::capability::{Count, Multiplicity, NoteType};
+use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
-use crate::counting::counting::COUNTERS;
 use crate::error::Result;
-use crate::key::Key;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
-use crate::parts::counter_array::CounterStore;
-use crate::parts::counting_over::{CountingOver, CountingStore};
+use crate::hash::Digest;
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Text, common, kind};
+use crate::parts::counter_array::{COUNTERS, CounterArray, CounterStore, Places, Sizes};
+use crate::parts::counting_over::{CountingOver, CountingStore, StoreSettings, TellsCounts};
+use crate::shell::{ByRate, Choice, Fields, Filter, Settings, choices, fields};
 use crate::store::BitStore;
 use crate::store::unary::UnaryCounters;
 
@@ -17,7 +17,7 @@ pub const KIND: Kind = kind!(MultilayerCounting);
 /// A counting filter whose counters are columns of ones: half the memory, no overflow.
 ///
 /// ```
-/// use bouquet::counting::ml_ccbf::MultilayerCounting;
+/// use bouquet::MultilayerCounting;
 /// let mut filter = MultilayerCounting::with_rate(1_000, 0.01)?;
 /// for _ in 0..10_000 {
 ///     filter.insert("rose")?;
@@ -25,23 +25,102 @@ pub const KIND: Kind = kind!(MultilayerCounting);
 /// assert_eq!(filter.count("rose").count, 10_000);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type MultilayerCounting = CountingOver<UnaryCounters>;
+pub type MultilayerCounting = Filter<CountingOver<UnaryCounters>>;
 
-/// The words for the number of counters in a block, the default first.
-const BLOCKS: [&str; 4] = ["512", "256", "128", "64"];
+/// The number of counters in a block.
+///
+/// ```
+/// use bouquet::{counting::ml_ccbf::Block, shell::Choice};
+/// assert_eq!(Block::of(128).map(Block::word), Some("128"));
+/// assert_eq!(Block::of(100), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// 512 counters.
+    Of512,
+    /// 256 counters.
+    Of256,
+    /// 128 counters.
+    Of128,
+    /// 64 counters.
+    Of64,
+}
 
-const BLOCK: Parameter = Parameter {
-    name: "block",
-    help: "counters of a block; smaller blocks make changes faster and take more memory",
-    of: ParameterType::Choice { options: &BLOCKS },
-};
+choices!(Block { Of512 = "512", Of256 = "256", Of128 = "128", Of64 = "64" });
+
+impl Block {
+    /// The block of this many counters, if there is one.
+    #[must_use]
+    pub fn of(counters: u64) -> Option<Self> {
+        Self::MEMBERS.iter().copied().find(|block| block.counters() == counters)
+    }
+
+    fn counters(self) -> u64 {
+        512 >> self as u32
+    }
+}
+
+const BLOCK: Parameter = Parameter::choice(
+    "block",
+    "counters of a block; smaller blocks make changes faster and take more memory",
+    Block::WORDS,
+);
+
+/// The settings of a multilayer counting filter.
+///
+/// ```
+/// use bouquet::{MultilayerCounting, MultilayerCountingSettings, counting::ml_ccbf::Block};
+/// let block = Some(Block::Of128);
+/// let filter = MultilayerCounting::with(MultilayerCountingSettings { items: Some(1_000), block, ..Default::default() })?;
+/// assert!(filter.stats().bits > MultilayerCounting::with_rate(1_000, 0.01)?.stats().bits, "more blocks to index");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MultilayerCountingSettings {
+    /// Distinct keys that it is made for.
+    pub items: Option<u64>,
+    /// The false-positive rate with that many keys.
+    pub fpr: Option<f64>,
+    /// The number of counters.
+    pub counters: Option<u64>,
+    /// Positions per key.
+    pub hashes: Option<u32>,
+    /// Counters of a block.
+    pub block: Option<Block>,
+}
+
+impl Settings for MultilayerCountingSettings {
+    const FIELDS: Fields<Self> = fields![
+        items: common::ITEMS,
+        fpr: common::FPR,
+        counters: COUNTERS,
+        hashes: common::HASHES,
+        block: BLOCK,
+    ];
+
+    /// Columns can be added whatever their blocks.
+    const DESIGN: &'static [&'static str] = &[common::ITEMS.name, common::FPR.name, BLOCK.name];
+}
+
+impl ByRate for MultilayerCountingSettings {}
+
+impl StoreSettings for MultilayerCountingSettings {
+    fn sizes(&self) -> Sizes {
+        let MultilayerCountingSettings { items, fpr, counters, hashes, .. } = *self;
+        Sizes { items, fpr, counters, hashes }
+    }
+
+    fn sized(self, counters: u64, hashes: u32) -> Self {
+        MultilayerCountingSettings { counters: Some(counters), hashes: Some(hashes), ..self }
+    }
+}
 
 /// The counters of a block, and the sum of all counters that there is to be room for: with the planned items or, when
 /// they are not given, half full.
-fn shape(config: &Config, counters: u64, hashes: u32) -> (u64, u64) {
-    let half_full = (counters as f64 * std::f64::consts::LN_2).ceil() as u64;
-    let sum = config.count("items").map_or(half_full, |items| items.saturating_mul(hashes.into()));
-    (config.choice("block").parse().unwrap_or(512), sum)
+fn shape(settings: &MultilayerCountingSettings, places: &Places) -> Result<(u64, u64)> {
+    let half_full = (places.counters() as f64 * std::f64::consts::LN_2).ceil() as u64;
+    let sum = settings.items.map_or(half_full, |items| items.saturating_mul(places.hashes().into()));
+    Ok((BLOCK.need(settings.block)?.counters(), sum))
 }
 
 impl CounterStore for UnaryCounters {
@@ -89,74 +168,56 @@ impl CountingStore for UnaryCounters {
         text: Text::new(include_str!("ml_ccbf.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
-        parameters: &[common::ITEMS, common::FPR, COUNTERS, common::HASHES, BLOCK],
+        parameters: &[],
     };
 
     const IN_PLACE: bool = false;
 
-    fn planned_bits(config: &Config, counters: u64, hashes: u32) -> Result<u64> {
-        let (block, sum) = shape(config, counters, hashes);
-        Ok(UnaryCounters::planned_bits(counters, block, sum))
+    type Settings = MultilayerCountingSettings;
+
+    fn resolve(settings: MultilayerCountingSettings) -> Result<MultilayerCountingSettings> {
+        Ok(MultilayerCountingSettings { block: Some(BLOCK.need(settings.block)?), ..settings })
     }
 
-    fn empty(config: &Config, counters: u64, hashes: u32) -> Result<Self> {
-        let (block, sum) = shape(config, counters, hashes);
-        UnaryCounters::zeroed(counters, block, sum)
+    fn planned_bits(settings: &MultilayerCountingSettings, places: &Places) -> Result<u64> {
+        let (block, sum) = shape(settings, places)?;
+        Ok(UnaryCounters::planned_bits(places.counters(), block, sum))
     }
 
-    fn settings(&self, config: Config) -> Config {
-        let block = self.block().to_string();
-        let word = BLOCKS.into_iter().find(|word| *word == block).unwrap_or(BLOCKS[0]);
-        config.put("block", Setting::Choice(word))
+    fn empty(settings: &MultilayerCountingSettings, places: &Places) -> Result<Self> {
+        let (block, sum) = shape(settings, places)?;
+        UnaryCounters::zeroed(places.counters(), block, sum)
     }
 
     fn bits(&self) -> u64 {
         UnaryCounters::bits(self)
     }
 
-    fn clear(&mut self) {
-        UnaryCounters::clear(self);
-    }
-
     fn nonzero(&self) -> Result<BitStore> {
         Ok(self.first_layer().clone())
-    }
-
-    /// Columns can be added whatever their blocks.
-    fn comparable(&self, _other: &Self) -> Result<()> {
-        Ok(())
     }
 
     fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
         UnaryCounters::encode(self, encoder);
     }
 
-    fn decode(decoder: &mut Decoder<'_>, counters: u64) -> Result<Self> {
-        let (block, _) = shape(decoder.config(), counters, 1);
-        UnaryCounters::decode(decoder, counters, block)
+    fn decode(settings: &MultilayerCountingSettings, decoder: &mut Decoder<'_>, places: &Places) -> Result<Self> {
+        UnaryCounters::decode(decoder, places.counters(), BLOCK.need(settings.block)?.counters())
+    }
+
+    /// No counter is frozen, and none need be read before it is lowered.
+    fn decrement(CounterArray { places, store }: &mut CounterArray<Self>, digest: Digest, _frozen: u64) {
+        places.distinct(digest).iter().for_each(|&place| store.sub(place, 1));
     }
 }
 
-impl CountingOver<UnaryCounters> {
-    /// How often the key is in: the least of its counters. That is the truth or, as rarely as a false positive, more.
-    ///
-    /// ```
-    /// use bouquet::counting::ml_ccbf::MultilayerCounting;
-    /// let mut filter = MultilayerCounting::with_rate(1_000, 0.01)?;
-    /// (0..20).for_each(|_| assert!(filter.insert("rose").is_ok()));
-    /// assert_eq!(filter.count("rose").count, 20);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    #[must_use]
-    pub fn count<K: Key + ?Sized>(&self, key: &K) -> Multiplicity {
-        self.multiplicity(key)
-    }
+impl TellsCounts for UnaryCounters {}
 
+impl MultilayerCounting {
     /// Layer 0: the bits of the plain Bloom filter of the same keys.
     ///
     /// ```
-    /// use bouquet::counting::ml_ccbf::MultilayerCounting;
+    /// use bouquet::MultilayerCounting;
     /// let mut filter = MultilayerCounting::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// assert_eq!(filter.first_layer().count_ones(), 7);
@@ -164,147 +225,9 @@ impl CountingOver<UnaryCounters> {
     /// ```
     #[must_use]
     pub fn first_layer(&self) -> &BitStore {
-        self.cells.store.first_layer()
-    }
-}
-
-impl Count for CountingOver<UnaryCounters> {
-    fn count(&self, key: &[u8]) -> Multiplicity {
-        self.multiplicity(key)
+        self.mechanism.cells.store.first_layer()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Error;
-    use crate::counting::counting::{self, CountingBloom};
-    use crate::hash::{Hashing, SplitMix};
-    use crate::kind::Structure;
-    use crate::theory;
-
-    fn wide(counters: u64, hashes: u32) -> CountingBloom {
-        let config = Config::new(counting::KIND.facts()).set("width", "16").unwrap();
-        let config = config.with("counters", Setting::Count(counters)).unwrap();
-        CountingBloom::from_config(&config.with("hashes", Setting::Count(hashes.into())).unwrap()).unwrap()
-    }
-
-    #[test]
-    fn it_takes_55_percent_of_four_bit_counters_and_answers_as_wide_ones_do() {
-        let (m, n, k) = (1_000_000, 100_000u64, 7);
-        let (mut filter, mut exact) = (MultilayerCounting::with_size(m, k).unwrap(), wide(m, k));
-        let mut grown = MultilayerCounting::from_config(
-            &Config::new(KIND.facts())
-                .set("counters", "1e6")
-                .and_then(|config| config.set("hashes", "7")?.set("items", "1000"))
-                .unwrap(),
-        )
-        .unwrap();
-        for key in 0..n {
-            let fresh = exact.insert(&key).unwrap();
-            assert_eq!(filter.insert(&key).unwrap(), fresh);
-            grown.insert(&key).unwrap();
-        }
-        let four_bits = 4.0 * m as f64;
-        for (filter, share) in [(&filter, 0.55), (&grown, 0.6)] {
-            let bits = filter.stats().bits as f64;
-            assert!(bits <= share * four_bits, "{bits} of {four_bits}");
-            assert!(bits >= theory::unary::code_bits(m, n, k) - 1e3);
-        }
-        let agree = |filter: &MultilayerCounting, exact: &CountingBloom| {
-            assert!((0..m).all(|place| filter.counter(place) == exact.counters().get(place)));
-            assert_eq!(*filter.first_layer(), exact.nonzero().unwrap());
-            assert!((0..2 * n).all(|key| filter.count(&key) == exact.count(&key)));
-            assert!((0..2 * n).all(|key| filter.contains(&key) == exact.contains(&key)));
-        };
-        agree(&filter, &exact);
-        assert_eq!(filter.to_bloom().unwrap(), exact.to_bloom().unwrap());
-        assert_eq!(filter.cells.store, grown.cells.store);
-        // Replacing every key twice changes counters everywhere; so does removing half of them at the end.
-        for key in 0..2 * n {
-            filter.remove(&key).unwrap();
-            exact.remove(&key).unwrap();
-            filter.insert(&(key + n)).unwrap();
-            exact.insert(&(key + n)).unwrap();
-        }
-        for key in 2 * n..2 * n + n / 2 {
-            filter.remove(&key).unwrap();
-            exact.remove(&key).unwrap();
-        }
-        agree(&filter, &exact);
-        assert!(filter.stats().bits as f64 <= 0.55 * four_bits);
-    }
-
-    #[test]
-    fn a_key_inserted_ten_thousand_times_counts_exactly_and_leaves_no_trace() {
-        let mut filter = MultilayerCounting::with_rate(1_000, 0.01).unwrap();
-        (0..1_000u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
-        let (before, bits) = (filter.clone(), filter.stats().bits);
-        for times in 1..=10_000u64 {
-            filter.insert("rose").unwrap();
-            assert_eq!(filter.count("rose").count - before.count("rose").count, times);
-        }
-        assert!(!filter.count("rose").at_least && filter.frozen() == 0);
-        assert!(filter.stats().bits <= bits + 7 * (64 * 16 + 64 * 8), "columns do not inflate their blocks");
-        let again = MultilayerCounting::from_bytes(&filter.to_bytes()).unwrap();
-        assert_eq!(again, filter);
-        for _ in 0..10_000 {
-            filter.remove("rose").unwrap();
-        }
-        assert_eq!(filter.cells.store, before.cells.store);
-        assert_eq!(filter.contains("rose"), before.contains("rose"));
-    }
-
-    #[test]
-    fn queries_never_touch_the_lower_layers() {
-        let mut filter = MultilayerCounting::with_rate(5_000, 0.01).unwrap();
-        (0..5_000u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
-        let answers: Vec<bool> = (0..20_000u64).map(|key| filter.contains(&key)).collect();
-        // Without lower layers, to touch them would be to index out of bounds.
-        filter.cells.store.drop_lower_layers();
-        assert!((0..20_000u64).zip(answers).all(|(key, answer)| filter.contains(&key) == answer));
-        assert!(std::panic::catch_unwind(|| filter.count(&7u64)).is_err(), "counting does touch them");
-    }
-
-    #[test]
-    fn merging_equals_inserting_both_whatever_the_blocks() {
-        let filled = |block: &str, keys: std::ops::Range<u64>| {
-            let config = Config::new(KIND.facts()).set("items", "1000").unwrap().set("block", block).unwrap();
-            let mut filter = MultilayerCounting::from_config(&config).unwrap();
-            keys.for_each(|key| assert!(filter.insert(&(key % 400)).is_ok()));
-            filter
-        };
-        let mut sum = filled("512", 0..10_000);
-        sum.merge(&filled("64", 10_000..15_000)).unwrap();
-        assert_eq!(sum, filled("512", 0..15_000));
-        assert_eq!(filled("64", 0..10).stats().items, 10);
-    }
-
-    #[test]
-    fn frames_of_damaged_columns_are_refused() {
-        let mut filter = MultilayerCounting::with_rate(300, 0.01).unwrap();
-        (0..300u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
-        (0..40).for_each(|_| assert!(filter.insert("rose").is_ok()));
-        let sound = |filter: &MultilayerCounting| MultilayerCounting::from_bytes(&filter.to_bytes()).is_ok();
-        assert!(sound(&filter));
-        let mut random = SplitMix::new(3);
-        for _ in 0..2_000 {
-            let mut damaged = filter.clone();
-            damaged.cells.store.damage(&mut random);
-            // A frame with right checksums and wrong content.
-            assert!(!sound(&damaged));
-        }
-    }
-
-    #[test]
-    fn hashing_and_settings_are_kept() {
-        let config = Config::new(KIND.facts()).set("items", "77").unwrap().set("block", "128").unwrap();
-        let filter = MultilayerCounting::from_config(&config.hashed(Hashing::seeded(9))).unwrap();
-        assert_eq!(MultilayerCounting::from_config(&filter.config()).unwrap().config(), filter.config());
-        assert_eq!(filter.config().choice("block"), "128");
-        assert!(matches!(
-            filter.clone().merge(&MultilayerCounting::with_rate(77, 0.01).unwrap()),
-            Err(Error::Incompatible { .. })
-        ));
-    }
-}
+mod tests;

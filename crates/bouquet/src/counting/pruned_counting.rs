@@ -8,7 +8,7 @@ use crate::key::Key;
 use crate::kind::{
     Config, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common, kind,
 };
-use crate::parts::counter_array::{Arrangement, CounterArray, CounterStore, Places};
+use crate::parts::counter_array::{Arrangement, CounterStore, HashedArray, Places};
 use crate::store::{Counters, Words};
 use crate::theory::fingerprints;
 
@@ -82,7 +82,7 @@ struct Held {
 /// ```
 #[derive(Clone, Debug)]
 pub struct PrunedTable {
-    cells: CounterArray<Counters>,
+    cells: HashedArray<Counters>,
     /// What is added to the counters when homes are chosen.
     boosts: Option<Counters>,
     basic: bool,
@@ -160,7 +160,7 @@ impl PrunedTable {
         Ok(PrunedTable {
             at_home: Words::zeroed(places.counters())?,
             hashed: Words::zeroed(places.counters())?,
-            cells: CounterArray::new(places, config.hashing(), counters),
+            cells: HashedArray::new(places, config.hashing(), counters),
             boosts: None,
             basic: config.choice("mode") == "basic",
             held: Vec::new(),

@@ -194,15 +194,10 @@ impl CodedCounters {
         Ok(CodedCounters { superblocks, len })
     }
 
-    /// What so many zeros take, as [`bits`](Self::bits) has it: a word for each block and one to spare in each superblock.
+    /// What `len` zeros take, as [`bits`](Self::bits) has it: a word for each block and one to spare in each superblock.
     pub(crate) fn zeroed_bits(len: u64) -> u128 {
         let superblocks = u128::from(len.div_ceil(SUPERBLOCK as u64));
         64 * (u128::from(len.div_ceil(BLOCK as u64)) + superblocks) + superblocks * size_of::<Superblock>() as u128 * 8
-    }
-
-    /// The number of counters.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
     }
 
     /// The memory that is allocated: codes, slack and index.

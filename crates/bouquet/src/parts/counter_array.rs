@@ -9,15 +9,17 @@
 //! | update rule | [`CounterArray::add_to_all`], [`sub_from_all`](CounterArray::sub_from_all), [`raise_all_to`](CounterArray::raise_all_to) | which of a key's counters change, and how |
 //! | read rule | [`CounterArray::all_nonzero`], [`least`](CounterArray::least) | what the counters say about the key |
 
-use crate::capability::Estimate;
-use crate::error::{Error, Result, same};
-use crate::hash::{Digest, Hashing, Positions, Probes, Scheme, probes};
-use crate::key::{BATCH, Batched, Key, NEAR_BITS, answer_each, digest_batch};
-use crate::membership::CACHED_BITS;
-use crate::membership::standard::{Bloom, Flat};
+mod places;
+
+use crate::error::{Result, same};
+use crate::hash::{Digest, Hashing};
+use crate::key::{BATCH, Batched, Key, NEAR_BITS};
+use crate::shell::batch;
 use crate::simd::{flat, prefetch};
 use crate::store::{BitStore, Counters};
-use crate::theory;
+
+pub(crate) use places::COUNTERS;
+pub use places::{Arrangement, Placement, Places, Sizes};
 
 /// Where counters are kept.
 ///
@@ -45,10 +47,10 @@ pub trait CounterStore: Clone + PartialEq + std::fmt::Debug {
     /// Subtracts from the counter at `index`, which stops at zero.
     fn sub(&mut self, index: u64, amount: u64);
 
-    /// Asks the memory for the counter at `index`, or for what tells whether it is zero.
+    /// Prefetches the counter at `index`, or what tells whether it is zero.
     fn prefetch(&self, index: u64);
 
-    /// The bits of all that [`prefetch`](Self::prefetch) can ask for.
+    /// The bits of all that [`prefetch`](Self::prefetch) can reach.
     fn prefetched_bits(&self) -> u64;
 
     /// Whether none of these counters is zero.
@@ -66,14 +68,18 @@ pub trait CounterStore: Clone + PartialEq + std::fmt::Debug {
     /// Changes each of these counters to what `change` makes of it, at most [`max`](Self::max).
     #[inline]
     fn update_each(&mut self, places: impl Iterator<Item = u64>, mut change: impl FnMut(u64) -> u64) {
-        for place in places {
-            let before = self.get(place);
-            let after = change(before);
-            if after > before {
-                self.add(place, after - before);
-            } else if after < before {
-                self.sub(place, before - after);
-            }
+        places.for_each(|place| self.change(place, &mut change));
+    }
+
+    /// Changes one counter to what `change` makes of it.
+    #[inline]
+    fn change(&mut self, place: u64, mut change: impl FnMut(u64) -> u64) {
+        let before = self.get(place);
+        let after = change(before);
+        if after > before {
+            self.add(place, after - before);
+        } else if after < before {
+            self.sub(place, before - after);
         }
     }
 }
@@ -125,287 +131,19 @@ impl CounterStore for Counters {
     }
 }
 
-/// The layout: which counters belong to a key.
-pub(crate) trait Placement: Clone + PartialEq + std::fmt::Debug {
-    /// The places of a digest in the order of the hash functions; some may coincide.
-    fn of(&self, digest: Digest) -> impl Iterator<Item = u64> + Clone;
-
-    /// Whether no two places of a digest coincide; `false` is not certain.
-    fn are_apart(&self, digest: Digest) -> bool;
-
-    /// What binds the digests of a secret to the kind and shape.
-    fn domain(&self) -> String;
-
-    /// Refuses a layout that has other places for the same digests.
-    fn comparable(&self, other: &Self) -> Result<()>;
-}
-
-/// How the positions of a key are spread over the counters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arrangement {
-    /// Anywhere.
-    Flat,
-    /// Position i in the i-th of k equal slices.
-    Sliced,
-}
-
-impl Arrangement {
-    /// The words for them, in the order of the schema.
-    pub(crate) const NAMES: [&str; 2] = ["flat", "sliced"];
-
-    pub(crate) fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-/// One shared array, or a slice per hash function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Places {
-    counters: u64,
-    hashes: u32,
-    arrangement: Arrangement,
-    /// The counters among which a hash function chooses: all, or a slice.
-    span: u64,
-}
-
-impl Places {
-    /// `counters` places, rounded up to whole slices where there are slices, of which each key has `hashes`.
-    pub(crate) fn new(counters: u64, hashes: u32, arrangement: Arrangement) -> Result<Self> {
-        Scheme::default().check(counters, hashes)?;
-        let too_large = || Error::TooLarge { what: "the counters".into(), bytes: u128::from(counters) };
-        let (counters, span) = match arrangement {
-            Arrangement::Flat => (counters, counters),
-            Arrangement::Sliced => {
-                let counters = counters.checked_next_multiple_of(u64::from(hashes)).ok_or_else(too_large)?;
-                (counters, counters / u64::from(hashes))
-            }
-        };
-        Ok(Places { counters, hashes, arrangement, span })
-    }
-
-    pub(crate) fn counters(&self) -> u64 {
-        self.counters
-    }
-
-    pub(crate) fn hashes(&self) -> u32 {
-        self.hashes
-    }
-
-    pub(crate) fn arrangement(&self) -> Arrangement {
-        self.arrangement
-    }
-
-    #[inline]
-    fn slice(&self) -> u64 {
-        self.span
-    }
-
-    /// Visits the places of a digest, some of them perhaps twice, until `visit` answers false, and says whether it
-    /// never did.
-    #[inline]
-    pub(crate) fn all(&self, digest: Digest, visit: impl FnMut(u64) -> bool) -> bool {
-        self.of(digest).all(visit)
-    }
-
-    /// The places of a digest, each once and ascending, so that no counter is counted twice.
-    #[inline]
-    pub(crate) fn distinct(&self, digest: Digest) -> Positions {
-        let mut positions: Positions = self.of(digest).collect();
-        if self.arrangement == Arrangement::Flat {
-            positions.distinct();
-        }
-        positions
-    }
-
-    /// Whether the bits at the places of a digest are all one, in a vector with a bit per counter.
-    #[inline]
-    pub(crate) fn all_ones(&self, bits: &BitStore, digest: Digest) -> bool {
-        match self.arrangement {
-            Arrangement::Flat => flat::test::<false, false>(bits.words(), self.counters, self.hashes, digest),
-            Arrangement::Sliced => self.all(digest, |place| bits.get(place)),
-        }
-    }
-
-    /// The same for up to a batch of digests.
-    pub(crate) fn all_ones_batch(&self, bits: &BitStore, digests: &[Digest], answers: &mut [bool]) {
-        if self.arrangement == Arrangement::Flat {
-            let ahead = self.counters > CACHED_BITS;
-            return flat::test_batch::<BATCH, false, false>(
-                bits.words(),
-                self.counters,
-                self.hashes,
-                digests,
-                answers,
-                ahead,
-            );
-        }
-        for (digest, answer) in digests.iter().zip(answers) {
-            *answer = self.all_ones(bits, *digest);
-        }
-    }
-
-    /// Sets the bits at the places of a digest, in a vector with a bit per counter.
-    #[inline]
-    pub(crate) fn set_ones(&self, bits: &mut BitStore, digest: Digest) {
-        match self.arrangement {
-            Arrangement::Flat => {
-                flat::set::<false, false>(bits.words_mut(), self.counters, self.hashes, digest);
-            }
-            Arrangement::Sliced => self.of(digest).for_each(|place| {
-                bits.set(place);
-            }),
-        }
-    }
-
-    /// The plain filter with these positions, for one shared array.
-    pub(crate) fn plain(&self) -> Result<Flat> {
-        same("layout", self.arrangement, Arrangement::Flat)?;
-        Flat::new(self.counters, self.hashes, Scheme::default())
-    }
-
-    /// The probability that `items` distinct keys have left none of another key's places empty.
-    pub(crate) fn expected_rate(&self, items: u64) -> f64 {
-        match self.arrangement {
-            Arrangement::Flat => theory::standard::expected_rate(self.counters, items, self.hashes),
-            Arrangement::Sliced => theory::partitioned::rate(self.counters, items, self.hashes),
-        }
-    }
-
-    /// The pieces of the array that fill independently.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = std::ops::Range<u64>> {
-        let (pieces, len) = match self.arrangement {
-            Arrangement::Flat => (1, self.counters),
-            Arrangement::Sliced => (u64::from(self.hashes), self.slice()),
-        };
-        (0..pieces).map(move |i| i * len..(i + 1) * len)
-    }
-
-    /// The same probability for a content with so many nonzero counters in each of the [`pieces`](Self::pieces).
-    pub(crate) fn rate_of(&self, nonzero: &[u64]) -> f64 {
-        match (self.arrangement, nonzero) {
-            (Arrangement::Flat, [all, ..]) => (*all as f64 / self.counters as f64).powi(self.hashes as i32),
-            _ => theory::partitioned::conditional_rate(nonzero, self.slice()),
-        }
-    }
-
-    /// The largest share of nonzero counters that `items` keys reach honestly: the mean and 8 standard deviations.
-    pub(crate) fn honest_fill(&self, items: u64) -> f64 {
-        let (m, k) = (self.counters, self.hashes);
-        let (mean, variance) = match self.arrangement {
-            Arrangement::Flat => (theory::spread::ones(m, items, k), theory::spread::ones_variance(m, items, k)),
-            Arrangement::Sliced => {
-                let slice = self.slice();
-                let sum = |of_slice: f64| f64::from(k) * of_slice;
-                (sum(theory::spread::ones(slice, items, 1)), sum(theory::spread::ones_variance(slice, items, 1)))
-            }
-        };
-        (mean + 8.0 * variance.sqrt()) / m as f64
-    }
-
-    /// The number of distinct keys in a content with so many nonzero counters in each of the [`pieces`](Self::pieces).
-    pub(crate) fn cardinality(&self, nonzero: &[u64]) -> Estimate {
-        if self.arrangement == Arrangement::Flat {
-            return Estimate::from_zeros(self.counters - nonzero.iter().sum::<u64>(), self.counters, self.hashes);
-        }
-        let slice = self.slice();
-        Estimate::from_slices(&nonzero.iter().map(|&nonzero| slice - nonzero).collect::<Vec<_>>(), slice)
-    }
-
-    /// The standard error of [`cardinality`](Self::cardinality) for so many keys.
-    pub(crate) fn cardinality_error(&self, keys: f64) -> f64 {
-        theory::algebra::cardinality_error(self.counters, self.hashes, keys)
-    }
-}
-
-impl Placement for Places {
-    /// The places of a digest in the order of the hash functions; without slices some may coincide.
-    #[inline]
-    fn of(&self, digest: Digest) -> impl Iterator<Item = u64> + Clone {
-        match self.arrangement {
-            Arrangement::Flat => PlacesOf { probes: probes(digest, self.span, self.hashes), begin: 0, step: 0 },
-            Arrangement::Sliced => {
-                let probes = Probes::of_family::<false>(Scheme::SLICES.family, digest, self.span, self.hashes);
-                PlacesOf { probes, begin: 0, step: self.span }
-            }
-        }
-    }
-
-    #[inline]
-    fn are_apart(&self, digest: Digest) -> bool {
-        self.arrangement == Arrangement::Sliced || flat::are_apart(self.span, self.hashes, digest)
-    }
-
-    /// The domain of a secret's digests. It is that of the bit filter with these positions, because counters are that
-    /// filter and more: what is exported to bits answers for the same keys. Width and policy have no part in it.
-    fn domain(&self) -> String {
-        match self.plain() {
-            Ok(flat) => Bloom::domain(&flat),
-            Err(_) => format!("partitioned {} {}", self.counters, self.hashes),
-        }
-    }
-
-    fn comparable(&self, other: &Self) -> Result<()> {
-        same("counters", self.counters, other.counters)?;
-        same("hashes", self.hashes, other.hashes)?;
-        same("layout", self.arrangement, other.arrangement)
-    }
-}
-
-/// The places of one digest.
-#[derive(Clone, Debug)]
-pub(crate) struct PlacesOf {
-    probes: Probes,
-    /// Where the next slice begins, and how long slices are; zero without slices.
-    begin: u64,
-    step: u64,
-}
-
-impl Iterator for PlacesOf {
-    type Item = u64;
-
-    #[inline]
-    fn next(&mut self) -> Option<u64> {
-        // All slices together are as many counters as fit 64 bits, so neither sum overflows.
-        let place = self.begin + self.probes.next()?;
-        self.begin += self.step;
-        Some(place)
-    }
-
-    #[inline]
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.probes.size_hint()
-    }
-}
-
-/// Places of which the memory is asked before a query: in a filter that is half full one absent key in eight needs more,
-/// and what a present key needs beyond them arrives together.
+/// Places that are prefetched for a query: in a filter that is half full one absent key in eight needs more, and what a
+/// present key needs beyond them arrives together.
 const FIRST_LOOK: usize = 3;
 
 /// Counters at the places of keys.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct CounterArray<S, L = Places> {
+pub struct CounterArray<S, L = Places> {
     pub(crate) places: L,
-    pub(crate) hashing: Hashing,
+    /// As many counters as the layout has places.
     pub(crate) store: S,
 }
 
 impl<S: CounterStore, L: Placement> CounterArray<S, L> {
-    /// Counters of this content, which must have the size of the layout.
-    pub(crate) fn new(places: L, hashing: &Hashing, store: S) -> Self {
-        let domain = places.domain();
-        Self::in_domain(places, hashing, store, &domain)
-    }
-
-    /// The same with a secret's digests for this domain.
-    pub(crate) fn in_domain(places: L, hashing: &Hashing, store: S, domain: &str) -> Self {
-        CounterArray { hashing: hashing.clone().bind(domain), places, store }
-    }
-
-    #[inline]
-    pub(crate) fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        key.digest(&self.hashing)
-    }
-
     /// Read rule of membership: no counter of the key is zero.
     #[inline]
     pub(crate) fn all_nonzero(&self, digest: Digest) -> bool {
@@ -435,12 +173,7 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
         if self.places.are_apart(digest) {
             return add_at(&mut self.store, self.places.of(digest), amount);
         }
-        self.add_to_distinct(digest, amount)
-    }
-
-    #[inline(never)]
-    fn add_to_distinct(&mut self, digest: Digest, amount: u64) -> (bool, u64) {
-        add_at(&mut self.store, once(&self.places, digest), amount)
+        add_to_distinct(&mut self.store, &self.places, digest, amount)
     }
 
     /// Update rule: raises every counter of the key to at least `value`. With the [least](Self::least) of them plus what
@@ -462,6 +195,105 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
         }
     }
 
+    /// The bits that prefetching can reach.
+    #[inline]
+    pub(crate) fn reach(&self) -> u64 {
+        self.store.prefetched_bits()
+    }
+
+    /// Prefetches all counters of a key.
+    #[inline]
+    pub(crate) fn prefetch(&self, digest: Digest) {
+        self.places.of(digest).for_each(|place| self.store.prefetch(place));
+    }
+
+    /// Prefetches the first counters of a key: queries mostly end there when it is absent.
+    #[inline]
+    pub(crate) fn prefetch_to_test(&self, digest: Digest) {
+        self.places.of(digest).take(FIRST_LOOK).for_each(|place| self.store.prefetch(place));
+    }
+}
+
+/// Counters of a fixed width, visited faster than one by one.
+impl Places {
+    /// Whether these counters lie anywhere and do not cross words: then they are visited without a check for each.
+    #[inline]
+    fn is_plain(&self, store: &Counters) -> bool {
+        self.arrangement() == Arrangement::Flat && store.width().is_power_of_two()
+    }
+
+    /// [`CounterArray::all_nonzero`], faster.
+    #[inline]
+    pub(crate) fn all_nonzero(&self, store: &Counters, digest: Digest) -> bool {
+        if !self.is_plain(store) {
+            return store.all_nonzero(self.of(digest));
+        }
+        flat::counters_nonzero(store.words(), self.counters(), self.hashes(), store.width(), digest, |word| *word)
+    }
+
+    /// The same for many keys, four at a time; says false, and has done nothing, for counters that it is not made for.
+    pub(crate) fn all_nonzero_batch<K: Key>(
+        &self,
+        store: &Counters,
+        hashing: &Hashing,
+        keys: &[K],
+        answers: &mut [bool],
+    ) -> bool {
+        if !self.is_plain(store) || store.width() != flat::COUNTER {
+            return false;
+        }
+        // Four keys side by side have so many loads under way that prefetching pays later than for one.
+        let ahead = store.bits() > 2 * NEAR_BITS;
+        let prefetch = |digest| {
+            if ahead {
+                self.of(digest).take(1).for_each(|place| store.prefetch(place));
+            }
+        };
+        batch::answer_together(hashing, keys, answers, prefetch, |digests, answers| {
+            let (words, counters, hashes) = (store.words(), self.counters(), self.hashes());
+            flat::counters_nonzero_batch::<BATCH>(words, counters, hashes, digests, answers, ahead);
+        });
+        true
+    }
+
+    /// [`CounterArray::add_to_all`] of one, faster.
+    #[inline]
+    pub(crate) fn increment(&self, store: &mut Counters, digest: Digest) -> (bool, u64) {
+        if !self.are_apart(digest) {
+            return add_to_distinct(store, self, digest, 1);
+        }
+        if !self.is_plain(store) {
+            return add_at(store, self.of(digest), 1);
+        }
+        let width = store.width();
+        flat::increment(store.words_mut(), self.counters(), self.hashes(), width, digest)
+    }
+}
+
+/// Counters with a hashing of their own, for kinds that hash by themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct HashedArray<S, L = Places> {
+    pub(crate) hashing: Hashing,
+    cells: CounterArray<S, L>,
+}
+
+impl<S: CounterStore, L: Placement> HashedArray<S, L> {
+    /// Counters of this content, which must have the size of the layout.
+    pub(crate) fn new(places: L, hashing: &Hashing, store: S) -> Self {
+        let domain = places.domain();
+        Self::in_domain(places, hashing, store, &domain)
+    }
+
+    /// The same with a secret's digests for this domain.
+    pub(crate) fn in_domain(places: L, hashing: &Hashing, store: S, domain: &str) -> Self {
+        HashedArray { hashing: hashing.clone().bind(domain), cells: CounterArray { places, store } }
+    }
+
+    #[inline]
+    pub(crate) fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
+        key.digest(&self.hashing)
+    }
+
     /// Whether two arrays have the same places for the same keys.
     pub(crate) fn comparable(&self, other: &Self) -> Result<()> {
         self.places.comparable(&other.places)?;
@@ -469,7 +301,23 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
     }
 }
 
-impl<S: CounterStore, L: Placement> Batched for CounterArray<S, L> {
+impl<S, L> std::ops::Deref for HashedArray<S, L> {
+    type Target = CounterArray<S, L>;
+
+    #[inline]
+    fn deref(&self) -> &CounterArray<S, L> {
+        &self.cells
+    }
+}
+
+impl<S, L> std::ops::DerefMut for HashedArray<S, L> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut CounterArray<S, L> {
+        &mut self.cells
+    }
+}
+
+impl<S: CounterStore, L: Placement> Batched for HashedArray<S, L> {
     const NEAR: u64 = NEAR_BITS;
 
     #[inline]
@@ -479,65 +327,17 @@ impl<S: CounterStore, L: Placement> Batched for CounterArray<S, L> {
 
     #[inline]
     fn bits_ahead(&self) -> u64 {
-        self.store.prefetched_bits()
+        self.reach()
     }
 
     #[inline]
     fn ask(&self, digest: Digest) {
-        self.places.of(digest).for_each(|place| self.store.prefetch(place));
+        self.prefetch(digest);
     }
 
-    /// Queries mostly end at the first places of an absent key.
     #[inline]
     fn ask_to_test(&self, digest: Digest) {
-        self.places.of(digest).take(FIRST_LOOK).for_each(|place| self.store.prefetch(place));
-    }
-}
-
-impl CounterArray<Counters> {
-    /// Whether counters lie anywhere and do not cross words: then they are visited without a check for each.
-    #[inline]
-    fn is_plain(&self) -> bool {
-        self.places.arrangement == Arrangement::Flat && self.store.width().is_power_of_two()
-    }
-
-    /// [`all_nonzero`](Self::all_nonzero), faster.
-    #[inline]
-    pub(crate) fn contains(&self, digest: Digest) -> bool {
-        if !self.is_plain() {
-            return self.all_nonzero(digest);
-        }
-        let Places { counters, hashes, .. } = self.places;
-        flat::counters_nonzero(self.store.words(), counters, hashes, self.store.width(), digest, |word| *word)
-    }
-
-    /// The same for many keys.
-    pub(crate) fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        if !self.is_plain() || self.store.width() != flat::COUNTER {
-            return answer_each(self, keys, answers, |digest| self.contains(digest));
-        }
-        // Four keys side by side have so many loads under way that asking pays later than for one.
-        let ahead = self.bits_ahead() > 2 * Self::NEAR;
-        let (words, Places { counters, hashes, .. }) = (self.store.words(), self.places);
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = digest_batch(&self.hashing, keys, |digest| {
-                if ahead {
-                    self.places.of(digest).take(1).for_each(|place| self.store.prefetch(place));
-                }
-            });
-            let digests = digests.get(..keys.len()).unwrap_or_default();
-            flat::counters_nonzero_batch::<BATCH>(words, counters, hashes, digests, answers, ahead);
-        }
-    }
-
-    /// [`add_to_all`](Self::add_to_all) of one, faster.
-    #[inline]
-    pub(crate) fn increment(&mut self, digest: Digest) -> (bool, u64) {
-        if !self.is_plain() || !self.places.are_apart(digest) {
-            return self.add_to_all(digest, 1);
-        }
-        let (Places { counters, hashes, .. }, width) = (self.places, self.store.width());
-        flat::increment(self.store.words_mut(), counters, hashes, width, digest)
+        self.prefetch_to_test(digest);
     }
 }
 
@@ -548,6 +348,12 @@ fn once(places: &impl Placement, digest: Digest) -> impl Iterator<Item = u64> {
     let all = places.of(digest);
     let first = move |&(i, place): &(usize, u64)| !all.clone().take(i).any(|earlier| earlier == place);
     places.of(digest).enumerate().filter(first).map(|(_, place)| place)
+}
+
+/// [`CounterArray::add_to_all`] for a key some of whose places coincide.
+#[inline(never)]
+fn add_to_distinct(store: &mut impl CounterStore, places: &impl Placement, digest: Digest, amount: u64) -> (bool, u64) {
+    add_at(store, once(places, digest), amount)
 }
 
 /// Adds to these counters, none of which may occur twice; see [`CounterArray::add_to_all`].
@@ -561,4 +367,15 @@ fn add_at(store: &mut impl CounterStore, places: impl Iterator<Item = u64>, amou
         counter.saturating_add(amount)
     });
     (least == 0, lost)
+}
+
+/// A bit per counter, set where it is not zero.
+pub(crate) fn nonzero(counters: &Counters) -> Result<BitStore> {
+    let mut bits = BitStore::zeroed(counters.len())?;
+    let mut values = counters.iter();
+    for word in bits.words_mut() {
+        // The iterator ends with the counters, so that the bits behind the last of them stay zero.
+        *word = (0..).zip(values.by_ref().take(64)).fold(0, |word, (i, value)| word | u64::from(value != 0) << i);
+    }
+    Ok(bits)
 }

@@ -1,13 +1,15 @@
 //! A counting Bloom filter that threads share.
 
 use crate::capability::Multiplicity;
-use crate::counting::counting::{CountingBloom, Policy};
+use crate::counting::counting::{CountingBloom, CountingSettings, MirroredCounters, Policy};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_each};
-use crate::kind::{Config, Structure};
+use crate::kind::Config;
 use crate::parts::counter_array::{Arrangement, Placement, Places};
+use crate::parts::counting_over::CountingOver;
 use crate::shared::tally::Tally;
+use crate::shell::Choice;
 use crate::simd::{flat, prefetch};
 use crate::store::atomic::{AtomicWord, AtomicWords, Fields};
 use crate::store::{Counters, Words};
@@ -58,7 +60,7 @@ pub struct SharedCounting {
     words: AtomicWords,
     fields: Fields,
     /// Settings that recreate an equal empty filter.
-    config: Config,
+    settings: CountingSettings,
     inserted: Tally,
     removed: Tally,
 }
@@ -358,8 +360,9 @@ impl SharedCounting {
         let store = store.expect("as many counters as the layout has");
         // Removals are counted first: an insertion that comes in between makes the filter fuller, never emptier.
         let (removed, inserted) = (self.removed.sum(), self.inserted.sum());
-        let numbers = [inserted.saturating_sub(removed), inserted, 0];
-        CountingBloom::with_parts(&self.config, self.places, store, numbers)
+        let cells = CountingOver::of_store(Policy::Sticky, self.places, MirroredCounters::new(store, false)?, inserted);
+        let (settings, items) = (self.settings.clone(), inserted.saturating_sub(removed));
+        Ok(CountingBloom::of_parts(cells, settings, &self.hashing, items))
     }
 }
 
@@ -368,23 +371,24 @@ impl TryFrom<CountingBloom> for SharedCounting {
 
     /// Without copying. Refuses counters that cross words, a policy other than `sticky` and a mirror.
     fn try_from(filter: CountingBloom) -> Result<Self> {
-        let (config, hashing, width) = (filter.config(), filter.hashing().clone(), filter.counters().width());
+        let (settings, width) = (filter.settings(), filter.counters().width());
         let fields = Fields::new(width);
         let fields =
             fields.ok_or_else(|| Error::parameter("width", "a number that divides 64, to be shared", width))?;
-        if filter.policy() != Policy::Sticky {
-            return Err(Error::parameter("policy", "sticky, to be shared", filter.policy().name()));
+        let policy = filter.mechanism.policy;
+        if policy != Policy::Sticky {
+            return Err(Error::parameter("policy", "sticky, to be shared", policy.word()));
         }
-        if config.flag("mirror") {
+        if settings.mirror == Some(true) {
             return Err(Error::parameter("mirror", "off, to be shared", "on"));
         }
-        let (places, store, [items, inserted, _]) = filter.into_parts();
+        let (items, CountingOver { cells, inserted, .. }) = (filter.items(), filter.mechanism);
         Ok(SharedCounting {
-            places,
-            hashing,
-            words: store.into_words().into(),
+            places: cells.places,
+            hashing: filter.hashing,
+            words: cells.store.counters.into_words().into(),
             fields,
-            config,
+            settings,
             inserted: Tally::new(inserted),
             removed: Tally::new(inserted.saturating_sub(items)),
         })

@@ -3,7 +3,7 @@
 
 use super::mechanism::{Hashed, Mechanism, Outcome, with_digest};
 use crate::error::Result;
-use crate::hash::Hashing;
+use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key, digest_batch};
 
 /// Whether prefetching pays.
@@ -32,6 +32,22 @@ pub(crate) fn answer<M: Mechanism, K: Key, A>(
         for ((key, digest), out) in keys.iter().zip(digests).zip(answers) {
             *out = with_digest::<M, K, A>(key, digest, &answer);
         }
+    }
+}
+
+/// Answers keys a batch at a time, for stores with a faster way for several digests than for one: `prefetch` gets each
+/// digest, then `answer` all of the batch.
+#[inline(always)]
+pub(crate) fn answer_together<K: Key, A>(
+    hashing: &Hashing,
+    keys: &[K],
+    answers: &mut [A],
+    prefetch: impl Fn(Digest),
+    answer: impl Fn(&[Digest], &mut [A]),
+) {
+    for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+        let digests = digest_batch(hashing, keys, &prefetch);
+        answer(digests.get(..keys.len()).unwrap_or_default(), answers);
     }
 }
 

@@ -1,8 +1,8 @@
 //! The one generic filter.
 
 use super::mechanism::{
-    Age, Assemble, Assign, Code, Deduct, Enumerate, Expand, Gauge, Lookup, Mechanism, Meet, Outcome, Put, Rank, Solve,
-    Sort, Take, Tally, Test, Unite, hashed,
+    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, Gauge, Lookup, Mechanism, Meet, Outcome, Put, Rank,
+    Solve, Sort, Take, Tally, Test, Unite, hashed,
 };
 use super::settings::{ByRate, Settings};
 use crate::capability::{Dataset, Decoding, Estimate, Frequent, Listing, Multiplicity, NoteType, Overlap};
@@ -29,7 +29,7 @@ pub(crate) const MOST_ITEMS: u64 = u64::MAX / 2;
 /// assert_eq!(CuckooFilter::from_bytes(&filter.to_bytes())?, filter);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Filter<M: Mechanism> {
     pub(crate) mechanism: M,
     pub(crate) hashing: Hashing,
@@ -37,6 +37,14 @@ pub struct Filter<M: Mechanism> {
     pub(crate) items: u64,
     /// The resolved settings.
     pub(crate) settings: M::Settings,
+}
+
+/// Equal filters have equal frames; which settings those of now were once widened from does not matter.
+impl<M: Mechanism> PartialEq for Filter<M> {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |filter: &Self| (filter.items(), filter.settings());
+        parts(self) == parts(other) && self.hashing == other.hashing && self.mechanism == other.mechanism
+    }
 }
 
 impl<M: Mechanism> Filter<M> {
@@ -355,6 +363,22 @@ impl<M: for<'a> Put<Note<'a> = ()>> Filter<M> {
     }
 }
 
+impl<M: for<'a> Put<Note<'a> = Amount>> Filter<M> {
+    /// Inserts a key `times` times at once and says whether it was certainly new.
+    ///
+    /// ```
+    /// use bouquet::Spectral;
+    /// let mut filter = Spectral::with_rate(1_000, 0.01)?;
+    /// assert!(filter.add("rose", 3) && !filter.add("rose", 1));
+    /// assert_eq!((filter.count("rose").count, filter.items()), (4, 4));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    pub fn add<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> M::Outcome {
+        self.insert_with(key, Amount(times))
+    }
+}
+
 impl<M: for<'a> Take<Note<'a> = ()>> Filter<M> {
     /// Removes one occurrence of a key, or says [`Error::NotPresent`](crate::Error::NotPresent) and changes nothing when
     /// it is certainly absent.
@@ -536,7 +560,7 @@ impl<M: Gauge> Filter<M> {
 
     /// How this set and another overlap.
     pub fn overlap(&self, other: &Self) -> Result<Overlap> {
-        self.comparable(other, Settings::alike)?;
+        self.comparable(other, <M as Gauge>::alike)?;
         self.mechanism.compare(&other.mechanism)
     }
 }

@@ -449,6 +449,11 @@ pub trait Gauge: Mechanism {
 
     /// How this set and another of the same settings and hashing overlap.
     fn compare(&self, other: &Self) -> Result<Overlap>;
+
+    /// Whether filters of these settings can be compared, as with [`Unite::alike`].
+    fn alike(settings: &Self::Settings, other: &Self::Settings) -> Result<()> {
+        settings.alike(other)
+    }
 }
 
 /// Coded for transmission. Makes [`Compress`](crate::capability::Compress).

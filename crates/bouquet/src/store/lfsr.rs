@@ -21,7 +21,12 @@ const TAPS: [(u32, &[u32]); 9] = [
     (16, &[16, 15, 13, 4]),
 ];
 
-/// A register of one of the widths.
+/// A register of one of the widths 4 to 8, 10, 12, 15 and 16.
+///
+/// ```
+/// use bouquet::{counting::l_cbf::Register, shell::Choice};
+/// assert_eq!(Register::new(10).map(Register::word), Some("10"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register {
     width: u32,
@@ -33,16 +38,31 @@ pub struct Register {
 
 impl Register {
     /// Every width, ascending.
-    pub(crate) fn all() -> impl Iterator<Item = Register> {
-        (0..).zip(TAPS).map(|(number, (width, taps))| {
-            let taps = taps.iter().fold(0, |mask, tap| mask | 1 << (tap - 1));
-            Register { width, taps, number }
-        })
-    }
+    pub(crate) const ALL: [Register; TAPS.len()] = {
+        let mut all = [Register { width: 0, taps: 0, number: 0 }; TAPS.len()];
+        let mut number = 0;
+        while number < TAPS.len() {
+            let (width, numbers) = TAPS[number];
+            let (mut taps, mut at) = (0, 0);
+            while at < numbers.len() {
+                taps |= 1 << (numbers[at] - 1);
+                at += 1;
+            }
+            all[number] = Register { width, taps, number };
+            number += 1;
+        }
+        all
+    };
 
     /// The register of this width, if there is one.
+    ///
+    /// ```
+    /// use bouquet::counting::l_cbf::Register;
+    /// assert!(Register::new(8).is_some() && Register::new(9).is_none());
+    /// ```
+    #[must_use]
     pub fn new(width: u32) -> Option<Self> {
-        Self::all().find(|register| register.width == width)
+        Self::ALL.into_iter().find(|register| register.width == width)
     }
 
     pub(crate) fn width(self) -> u32 {
@@ -152,8 +172,8 @@ mod tests {
 
     #[test]
     fn every_register_runs_through_all_states_but_one_and_back() {
-        assert!(Register::all().map(Register::width).eq([4, 5, 6, 7, 8, 10, 12, 15, 16]));
-        for register in Register::all() {
+        assert!(Register::ALL.into_iter().map(Register::width).eq([4, 5, 6, 7, 8, 10, 12, 15, 16]));
+        for register in Register::ALL.into_iter() {
             let (mut state, mut steps) = (0, 0);
             loop {
                 assert_ne!(state, register.period(), "all ones is the state that is left out");
@@ -176,7 +196,7 @@ mod tests {
 
     #[test]
     fn counters_agree_with_an_array_of_integers() {
-        for register in Register::all() {
+        for register in Register::ALL.into_iter() {
             let mut counters = LfsrCounters { register, states: Counters::zeroed(137, register.width()).unwrap() };
             let (mut model, max) = ([0u64; 137], counters.max());
             assert_eq!(max, (1 << register.width()) - 2);

@@ -83,10 +83,6 @@ impl TernaryCells {
         }
     }
 
-    pub(crate) fn form(&self) -> Form {
-        self.form
-    }
-
     pub(crate) fn len(&self) -> u64 {
         self.len
     }
@@ -127,10 +123,6 @@ impl TernaryCells {
         // The digit is replaced: its old share goes, its new one comes.
         let with = |byte: u64| byte - digit(byte) * POWERS[place] + change(digit(byte)).min(top) * POWERS[place];
         digit(self.counters.update(index / PER_BYTE, with))
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.counters.clear();
     }
 
     /// The word of the memory that a cell is in.

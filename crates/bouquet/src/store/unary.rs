@@ -427,10 +427,6 @@ impl UnaryCounters {
         &self.first
     }
 
-    pub(crate) fn block(&self) -> u64 {
-        self.block
-    }
-
     /// All memory that is allocated: layer 0, index, lower layers with what is spare in them, deep columns.
     pub(crate) fn bits(&self) -> u64 {
         let words: usize = self.superblocks.iter().map(|superblock| superblock.memory.len() + INDEX_WORDS).sum();
@@ -559,17 +555,7 @@ impl UnaryCounters {
         lower.blocks[block].used -= 1;
     }
 
-    /// Makes every counter zero and keeps the memory.
-    pub(crate) fn clear(&mut self) {
-        self.first.words_mut().fill(0);
-        for superblock in &mut self.superblocks {
-            superblock.memory.fill(0);
-            superblock.blocks.iter_mut().for_each(|block| block.used = 0);
-        }
-        self.deep.clear();
-    }
-
-    /// Asks the memory for what tells whether the counter is zero.
+    /// Prefetches what tells whether the counter is zero.
     #[inline]
     pub(crate) fn prefetch(&self, index: u64) {
         prefetch(self.first.words(), (index / 64) as usize);
@@ -806,7 +792,7 @@ mod tests {
             });
         }
         agrees(&counters, &[vec![MAX_DEPTH; 8_192], vec![0; 100]].concat());
-        counters.clear();
+        (0..8_192).for_each(|index| counters.sub(index, MAX_DEPTH));
         assert_eq!(counters, UnaryCounters::zeroed(8_192 + 100, 512, 0).unwrap());
     }
 

@@ -1,9 +1,11 @@
 use std::collections::HashMap;
 
 use super::*;
+use crate::capability::{Estimate, Insert, Item, Multiplicity};
 use crate::hash::{Secret, SplitMix};
+use crate::kind::{Config, Structure};
 use crate::theory::{counters, spread, standard};
-use crate::{AnyFilter, OpenOptions};
+use crate::{AnyFilter, Bloom, Error, OpenOptions};
 
 fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
@@ -25,8 +27,8 @@ fn measured_rate(filter: &CountingBloom, queries: u64) -> f64 {
     (absent..absent + queries).filter(|key| filter.contains(key)).count() as f64 / queries as f64
 }
 
-const POLICIES: [&str; 4] = Policy::NAMES;
-const LAYOUTS: [&str; 2] = Arrangement::NAMES;
+const POLICIES: &[&str] = Policy::WORDS;
+const LAYOUTS: &[&str] = Arrangement::WORDS;
 
 #[test]
 fn rates_are_the_predicted_ones_before_and_after_removals() {
@@ -106,7 +108,7 @@ fn counts_are_never_below_the_truth_and_rarely_above() {
 #[test]
 fn every_width_policy_and_layout_agrees_with_an_exact_multiset() {
     for width in [1, 2, 3, 4, 5, 7, 8, 13, 16, 31, 32] {
-        for policy in POLICIES {
+        for &policy in POLICIES {
             for (layout, mirror) in [("flat", "no"), ("flat", "yes"), ("sliced", "no"), ("sliced", "yes")] {
                 let width = width.to_string();
                 let shape = [("counters", "500"), ("hashes", "4"), ("layout", layout), ("mirror", mirror)];
@@ -144,7 +146,7 @@ fn every_width_policy_and_layout_agrees_with_an_exact_multiset() {
                 }
                 let nonzero = nonzero(filter.counters()).unwrap();
                 assert_eq!(nonzero.count_ones(), filter.counters().count_nonzero());
-                assert!(filter.mirror.as_ref().is_none_or(|mirror| *mirror == nonzero));
+                assert!(filter.mechanism.cells.store.mirror.as_ref().is_none_or(|mirror| *mirror == nonzero));
             }
         }
     }
@@ -186,7 +188,7 @@ fn a_sum_honours_the_policy_of_a_full_counter() {
 
 #[test]
 fn merging_equals_inserting_both() {
-    for layout in LAYOUTS {
+    for &layout in LAYOUTS {
         for mirror in ["no", "yes"] {
             let shape = [("counters", "5001"), ("hashes", "5"), ("layout", layout), ("mirror", mirror)];
             let filled = |keys: std::ops::Range<u64>| {
@@ -213,7 +215,7 @@ fn filters_that_differ_refuse_to_merge_and_say_in_what() {
         (empty(&[("counters", "512"), ("hashes", "8")]), "hashes"),
         (with("layout", "sliced"), "layout"),
         (with("policy", "reject"), "policy"),
-        (with("width", "5"), "counter width"),
+        (with("width", "5"), "width"),
         (seeded, "hashing"),
     ] {
         match empty(&base).merge(&other) {
@@ -270,7 +272,7 @@ fn one_bit_sticky_counters_are_a_bloom_filter() {
 
 #[test]
 fn the_number_of_distinct_keys_is_estimated_despite_repetition_and_removal() {
-    for layout in LAYOUTS {
+    for &layout in LAYOUTS {
         let shape = [("counters", "70000"), ("hashes", "7"), ("width", "8"), ("layout", layout)];
         let (mut a, mut b) = (empty(&shape), empty(&shape));
         (0..3).for_each(|_| fill(&mut a, 0..6_000));
@@ -292,7 +294,7 @@ fn the_number_of_distinct_keys_is_estimated_despite_repetition_and_removal() {
 
 #[test]
 fn frames_give_back_equal_filters_raw_and_coded() {
-    for policy in POLICIES {
+    for &policy in POLICIES {
         for (layout, mirror, width) in [("flat", "no", "4"), ("sliced", "yes", "3"), ("flat", "yes", "32")] {
             let mut filter = empty(&[
                 ("items", "5000"),
@@ -337,7 +339,8 @@ fn damaged_and_contradictory_frames_are_refused() {
             assert!(CountingBloom::from_bytes(&flipped).is_err(), "byte {i}");
         }
     }
-    for change in [|f: &mut CountingBloom| f.items = f.inserted + 1, |f: &mut CountingBloom| f.lost = 1] {
+    let changes: [fn(&mut CountingBloom); 2] = [|f| f.items = f.mechanism.inserted + 1, |f| f.mechanism.lost = 1];
+    for change in changes {
         let mut liar = filter.clone();
         change(&mut liar);
         assert!(matches!(CountingBloom::from_bytes(&liar.to_bytes()), Err(Error::Corrupt { .. })));
@@ -357,8 +360,8 @@ fn a_keyed_filter_whose_keys_left_frozen_counters_behind_can_be_read_again() {
     assert_eq!(again.downcast_ref(), Some(&filter));
 
     // A forged one that accepts everything is not.
-    filter.cells.store = Counters::zeroed(filter.counters().len(), 4).unwrap();
-    (0..filter.counters().len()).for_each(|place| filter.cells.store.set(place, 1));
+    filter.mechanism.cells.store.counters = Counters::zeroed(filter.counters().len(), 4).unwrap();
+    (0..filter.counters().len()).for_each(|place| filter.mechanism.cells.store.counters.set(place, 1));
     let (forged, options) =
         (crate::codec::without_code(filter.to_bytes()), OpenOptions { allow_unauthenticated: true, ..options });
     assert!(matches!(AnyFilter::from_bytes_with(&forged, &options), Err(Error::Overfull { .. })));
@@ -383,7 +386,7 @@ fn batches_answer_as_single_calls_do() {
 
 #[test]
 fn sizes_reach_the_wanted_rate_and_impossible_ones_are_refused() {
-    for layout in LAYOUTS {
+    for &layout in LAYOUTS {
         for hashes in [None, Some("3"), Some("12")] {
             let mut settings = vec![("items", "1000"), ("fpr", "0.001"), ("layout", layout)];
             settings.extend(hashes.map(|hashes| ("hashes", hashes)));
@@ -406,7 +409,7 @@ fn sizes_reach_the_wanted_rate_and_impossible_ones_are_refused() {
 #[test]
 fn counters_at_their_widest_refuse_to_widen() {
     let mut filter = empty(&[("counters", "10"), ("hashes", "1"), ("width", "32"), ("policy", "widen")]);
-    (0..10).for_each(|place| filter.cells.store.set(place, u64::from(u32::MAX)));
+    (0..10).for_each(|place| filter.mechanism.cells.store.counters.set(place, u64::from(u32::MAX)));
     let before = filter.clone();
     assert!(matches!(filter.insert("rose"), Err(Error::Full { .. })));
     assert!(matches!(filter.merge(&before), Err(Error::Full { .. })));
@@ -415,9 +418,9 @@ fn counters_at_their_widest_refuse_to_widen() {
 
 #[test]
 fn full_counters_are_merged_or_refused() {
-    for policy in Policy::NAMES {
+    for &policy in POLICIES {
         let mut filter = empty(&[("counters", "10"), ("hashes", "1"), ("width", "32"), ("policy", policy)]);
-        (0..10).for_each(|place| filter.cells.store.set(place, u64::MAX));
+        (0..10).for_each(|place| filter.mechanism.cells.store.counters.set(place, u64::MAX));
         let before = filter.clone();
         match filter.merge(&before) {
             Ok(()) => assert_eq!(filter.counters(), before.counters()),
@@ -428,7 +431,7 @@ fn full_counters_are_merged_or_refused() {
 
 #[test]
 fn only_a_policy_that_loses_increments_declares_lost_keys() {
-    for policy in Policy::NAMES {
+    for &policy in POLICIES {
         let filter = AnyFilter::from_structure(empty(&[("items", "10"), ("policy", policy)])).unwrap();
         assert_eq!(filter.errs(ErrorClass::FalseNegative), policy == "saturate");
         assert_eq!(filter.errs(ErrorClass::UnderCount), policy == "saturate");

@@ -5,10 +5,10 @@ use super::table::{read_table, table_bytes, write_table};
 use super::{Form, KIND, Shifting};
 use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
-use crate::counting::counting::nonzero;
 use crate::error::Result;
 use crate::hash::Hashing;
 use crate::kind::{Config, ErrorClass, Facts, Need, Plan, Rates, Setting, Stats, Structure, Text, Verb, common};
+use crate::parts::counter_array::nonzero;
 use crate::store::Counters;
 use crate::theory::{shifting, spread};
 

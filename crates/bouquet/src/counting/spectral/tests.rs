@@ -3,6 +3,7 @@ use std::collections::HashMap;
 use super::*;
 use crate::counting::zipf::Zipf;
 use crate::hash::SplitMix;
+use crate::kind::Config;
 use crate::parts::coded_counters::code_bits;
 use crate::theory::{spread, standard};
 
@@ -26,7 +27,7 @@ fn filled(method: &str, seed: u64, stream: &[u64]) -> Spectral {
     let settings = config(&[("counters", "71429"), ("hashes", "5"), ("method", method)]);
     let mut filter = Spectral::from_config(&settings.hashed(Hashing::seeded(seed))).unwrap();
     for key in stream {
-        filter.insert(key, 1);
+        filter.add(key, 1);
     }
     filter
 }
@@ -75,12 +76,12 @@ fn the_compact_store_answers_alike_in_a_third_of_the_memory() {
     let mut fixed = empty(&[&shape[..], &[("width", "32")]].concat());
     let mut compact = empty(&[&shape[..], &[("store", "compact")]].concat());
     for key in &stream {
-        fixed.insert(key, 1);
-        compact.insert(key, 1);
+        fixed.add(key, 1);
+        compact.add(key, 1);
     }
     assert!(truth.keys().all(|key| fixed.count(key) == compact.count(key)));
-    let Cells::Fixed(counters) = &fixed.cells.store else { panic!() };
-    assert!(counters.iter().eq((0..counters.len()).map(|place| compact.cells.store.get(place))));
+    let Cells::Fixed(counters) = &fixed.mechanism.cells.store else { panic!() };
+    assert!(counters.iter().eq((0..counters.len()).map(|place| compact.mechanism.cells.store.get(place))));
     let largest = counters.iter().max().unwrap();
     let needed = u64::from(64 - largest.leading_zeros()) * counters.len();
     let bits = compact.stats().bits;
@@ -94,21 +95,21 @@ fn the_compact_store_answers_alike_in_a_third_of_the_memory() {
 fn removing_one_key_leaves_the_count_of_another_that_shares_a_counter() {
     // Two keys with exactly one common counter.
     let filter = || empty(&[("counters", "60"), ("hashes", "3")]);
-    let places = |key: &u64| filter().cells.places.distinct(filter().cells.digest(key)).to_vec();
+    let places = |key: &u64| filter().mechanism.cells.places.distinct(key.digest(filter().hashing())).to_vec();
     let mut pairs = (0..200u64).flat_map(|x| (0..x).map(move |y| (x, y)));
     let shared = |x: &u64, y: &u64| places(x).iter().filter(|place| places(y).contains(place)).count();
     let (x, y) = pairs.find(|(x, y)| shared(x, y) == 1).unwrap();
     let mut filter = filter();
-    filter.insert(&x, 3);
-    filter.insert(&y, 2);
-    filter.remove(&y, 1).unwrap();
-    filter.remove(&y, 1).unwrap();
+    filter.add(&x, 3);
+    filter.add(&y, 2);
+    filter.remove_with(&y, Amount(1)).unwrap();
+    filter.remove_with(&y, Amount(1)).unwrap();
     assert_eq!((filter.count(&x).count, filter.count(&y).count), (3, 0));
 }
 
 #[test]
 fn every_method_and_store_agrees_with_an_exact_multiset() {
-    for method in Method::NAMES {
+    for &method in Method::WORDS {
         for store in [&[("store", "fixed"), ("width", "9")], &[("store", "compact"), ("width", "16")]] {
             let settings = [("counters", "3000"), ("hashes", "4"), ("method", method)];
             let mut filter = empty(&[&settings[..], store].concat());
@@ -117,21 +118,21 @@ fn every_method_and_store_agrees_with_an_exact_multiset() {
             for _ in 0..1_500 {
                 let (key, times) = (random.below(150), random.below(3));
                 if method == "mi" || random.below(3) > 0 {
-                    let fresh = filter.insert(&key, times);
+                    let fresh = filter.add(&key, times);
                     assert!(!fresh || model.get(&key).is_none_or(|&truth| truth == 0));
                     *model.entry(key).or_default() += times;
                 } else if let Some(truth) = model.get_mut(&key).filter(|truth| **truth >= times.max(1)) {
-                    filter.remove(&key, times).unwrap();
+                    filter.remove_with(&key, Amount(times)).unwrap();
                     *truth -= times;
                 }
             }
             for (key, &truth) in &model {
                 let count = filter.count(key);
-                assert!(count.count >= truth || filter.second.is_some(), "{method} {store:?}");
+                assert!(count.count >= truth || filter.mechanism.second.is_some(), "{method} {store:?}");
                 assert!(truth == 0 || filter.contains(key));
                 assert_eq!(filter.contains(key), count.count > 0);
             }
-            assert_eq!(filter.items, model.values().sum::<u64>());
+            assert_eq!(filter.items(), model.values().sum::<u64>());
             assert_eq!(Spectral::from_bytes(&filter.to_bytes()).unwrap(), filter);
         }
     }
@@ -142,16 +143,16 @@ fn removal_and_merging_are_refused_where_they_would_lie() {
     let shape = [("counters", "500"), ("hashes", "4")];
     for method in ["mi", "rm", "rm-simple"] {
         let mut filter = empty(&[&shape[..], &[("method", method)]].concat());
-        filter.insert("rose", 3);
+        filter.add("rose", 3);
         let before = filter.clone();
         assert!(filter.merge(&before).unwrap_err().to_string().contains("method"));
-        assert_eq!(filter.remove("rose", 1).is_ok(), method != "mi");
+        assert_eq!(filter.remove_with("rose", Amount(1)).is_ok(), method != "mi");
     }
     let mut filter = empty(&shape);
-    filter.insert("rose", 3);
+    filter.add("rose", 3);
     let before = filter.clone();
-    assert!(matches!(filter.remove("rose", 4), Err(Error::NotPresent)));
-    assert!(matches!(filter.remove("thistle", 0), Err(Error::NotPresent)));
+    assert!(matches!(filter.remove_with("rose", Amount(4)), Err(Error::NotPresent)));
+    assert!(matches!(filter.remove_with("thistle", Amount(0)), Err(Error::NotPresent)));
     assert_eq!(filter, before);
     assert!(KIND.plan(&config(&[("counters", "500"), ("hashes", "2"), ("method", "rm")])).is_err());
 }
@@ -162,10 +163,10 @@ fn merging_equals_inserting_both_in_either_store() {
         let shape = [("counters", "2000"), ("hashes", "5"), ("store", store)];
         let (mut a, mut b, mut both) = (empty(&shape), empty(&shape), empty(&shape));
         for key in 0..200u64 {
-            a.insert(&key, key);
-            b.insert(&(key + 100), 7);
-            both.insert(&key, key);
-            both.insert(&(key + 100), 7);
+            a.add(&key, key);
+            b.add(&(key + 100), 7);
+            both.add(&key, key);
+            both.add(&(key + 100), 7);
         }
         a.merge(&b).unwrap();
         assert_eq!(a, both);
@@ -176,7 +177,7 @@ fn merging_equals_inserting_both_in_either_store() {
 #[test]
 fn a_full_counter_stays() {
     let mut filter = empty(&[("counters", "500"), ("hashes", "4"), ("width", "4")]);
-    filter.insert("rose", 20);
-    filter.remove("rose", 10).unwrap();
+    filter.add("rose", 20);
+    filter.remove_with("rose", Amount(10)).unwrap();
     assert_eq!(filter.count("rose"), Multiplicity { count: 15, at_least: true });
 }
