@@ -879,15 +879,9 @@ impl AnyFilter {
             return Ok(());
         }
         let stats = self.stats();
-        // With one key the fill can be certain, and then a rounding error in the limit must not refuse it: half of a
-        // bit is less than any forgery adds.
-        let rounding = 0.5 / stats.bits.max(1) as f64;
-        let honest = if doubted { stats.honest_fill.map(|fill| fill + rounding) } else { None };
-        let limit = options.max_fill.unwrap_or(1.0).min(honest.unwrap_or(1.0));
-        match stats.fill {
-            Some(fill) if fill > limit => Err(Error::Overfull { fill, limit }),
-            _ => Ok(()),
-        }
+        let above = options.max_fill.and_then(|limit| Some((stats.fill?, limit))).filter(|(fill, limit)| fill > limit);
+        let polluted = if doubted { stats.pollution() } else { None };
+        above.or(polluted).map_or(Ok(()), |(fill, limit)| Err(Error::Overfull { fill, limit }))
     }
 
     /// Reads a filter from a file.
@@ -909,6 +903,8 @@ impl AnyFilter {
     /// Opens a filter in a file without reading it: its stores stay in the file and are read as they are asked for,
     /// their checksums unseen. A keyed filter is read once, to check its authentication code, unless
     /// [`allow_unauthenticated`](OpenOptions::allow_unauthenticated) spares it that. Changing it copies the store to memory; the file never changes.
+    /// It must not be cut short while it is mapped: reading what is gone ends the process with a signal (SIGBUS).
+    /// [`save`](Self::save) replaces files and does no harm.
     ///
     /// ```
     /// use bouquet::{Bloom, AnyFilter, OpenOptions};

@@ -170,9 +170,32 @@ pub struct Stats {
     pub fill: Option<f64>,
     /// The false-positive rate at this fill: of this very instance, not of its design.
     pub fpr: Option<f64>,
-    /// The largest fill that honest filling with `items` items reaches but once in a million billion times, where it
-    /// is known (expected fill plus 8 standard deviations).
+    /// The largest fill that honest filling with `items` items reaches, where it is known: the mean plus 8 standard
+    /// deviations.
     pub honest_fill: Option<f64>,
+}
+
+impl Stats {
+    /// The fill and its honest limit, if the fill is above it: more is in use than the items account for, as in a forged filter
+    /// that accepts everything.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, Bloom};
+    /// let mut filter = Bloom::with_rate(1_000, 0.01)?;
+    /// (0..5_000u64).for_each(|key| _ = filter.insert(&key));
+    /// let mut stats = AnyFilter::from_structure(filter)?.stats();
+    /// assert_eq!(stats.pollution(), None, "far too full, but honestly so");
+    /// stats.honest_fill = Some(0.5);
+    /// assert!(stats.pollution().is_some_and(|(fill, limit)| fill > 0.9 && limit < 0.51));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn pollution(&self) -> Option<(f64, f64)> {
+        // With one key the fill can be certain, and then a rounding error in the limit must not refuse it: half of a bit
+        // is less than any forgery adds.
+        let limit = self.honest_fill? + 0.5 / self.bits.max(1) as f64;
+        self.fill.filter(|fill| *fill > limit).map(|fill| (fill, limit))
+    }
 }
 
 /// Expected rates of a design.

@@ -82,6 +82,7 @@ pub use counting::ternary::{TernaryBloom, TernarySettings};
 pub use decay::stable::{Stable, StableSettings};
 pub use dynamic::scalable::{Scalable, ScalableSettings};
 pub use error::{Error, Result};
+pub use files::{FileLock, abandon_saves};
 pub use key::{ByHash, Key};
 pub use sets::filter_bank::FilterBank;
 pub use shared::{SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};

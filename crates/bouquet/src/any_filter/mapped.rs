@@ -1,7 +1,7 @@
 //! Filters that change in their file. FORMAT.md tells how a file stays valid or is refused, whatever happens.
 
 use std::any::Any;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::{AnyFilter, OpenOptions, kind_of};
 use crate::codec::{self, Header, InPlace, Source};
 use crate::error::{Error, Result};
-use crate::files::io_error;
+use crate::files::{FileLock, io_error, is_at};
 use crate::kind::Kind;
 use crate::registry;
 use crate::store::Opening;
@@ -22,7 +22,10 @@ use crate::store::Opening;
 /// saves a filter beside and renames it ([`AnyFilter::save`]).
 ///
 /// Who has mapped the file before for reading goes on reading it, and sees changes as they happen. Programs that replace the
-/// file by another meanwhile are not kept from it; closing then is an error.
+/// file by another meanwhile are not kept from it, unless they take its [`FileLock`]; closing then is an error.
+///
+/// The file has all of its disk space before it is changed. A program that cuts it short meanwhile ends this process with
+/// a signal (SIGBUS), as with every memory map.
 ///
 /// ```
 /// use bouquet::{Bloom, Error, AnyFilter, OpenOptions};
@@ -83,11 +86,7 @@ impl AnyFilter {
     pub fn open_writable(path: &Path, options: &OpenOptions) -> Result<MappedFilter> {
         let wrap = |source| io_error(path, source);
         let path = std::path::absolute(path).map_err(wrap)?;
-        let file = File::options().read(true).write(true).open(&path).map_err(wrap)?;
-        file.try_lock().map_err(|error| match error {
-            TryLockError::WouldBlock => Error::Busy { path: path.clone() },
-            TryLockError::Error(source) => wrap(source),
-        })?;
+        let file = FileLock::try_acquire(&path)?.into_file();
         // Under the lock, no writer changes what is checked here.
         let map = crate::simd::map_file(&file).map_err(wrap)?;
         let header = Header::read(&map)?;
@@ -99,6 +98,8 @@ impl AnyFilter {
             let remedy = "open it and save it, which writes the stores as they are".into();
             return Err(Error::NotInPlace { what: "its stores are coded".into(), remedy });
         }
+        // Before the stores are read: some file systems want room even for a hole that is read through a map.
+        allocate(&file).map_err(wrap)?;
         let opening = Opening::default();
         let filter = AnyFilter::decode_frame(Source::Writable(&map, &file, &opening), &header, options)?;
         if !(kind.is_in_place)(&*filter.value) {
@@ -145,7 +146,7 @@ impl MappedFilter {
             self.write_header(&self.unchanged)?;
         }
         self.phase = Phase::Closed;
-        if self.was_replaced() {
+        if !is_at(&self.file, &self.path) {
             return Err(Error::NotInPlace {
                 what: "another program has replaced the file meanwhile".into(),
                 remedy: "open it again and repeat the changes".into(),
@@ -171,21 +172,6 @@ impl MappedFilter {
         let mut file = &self.file;
         let written = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(header)).and_then(|()| file.sync_all());
         written.map_err(|source| io_error(&self.path, source))
-    }
-
-    /// Whether the path leads to another file now, or to none.
-    #[cfg(unix)]
-    fn was_replaced(&self) -> bool {
-        use std::os::unix::fs::MetadataExt;
-        let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
-        let (path, file) = (std::fs::metadata(&self.path).map(identity), self.file.metadata().map(identity));
-        !matches!((path, file), (Ok(path), Ok(file)) if path == file)
-    }
-
-    /// Elsewhere a file that is open cannot be replaced.
-    #[cfg(not(unix))]
-    fn was_replaced(&self) -> bool {
-        false
     }
 }
 
@@ -218,6 +204,23 @@ impl std::fmt::Debug for MappedFilter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "MappedFilter({:?}, {})", self.filter, self.path.display())
     }
+}
+
+/// Gives a sparse file the disk space that it lacks: a page that is written through a map and finds no room ends the
+/// process with a signal, where a write ends with an error. File systems that cannot say so in advance are taken as they are.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn allocate(file: &File) -> std::io::Result<()> {
+    use rustix::io::Errno;
+    let len = file.metadata()?.len();
+    match rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, len) {
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        allocated => allocated.map_err(Into::into),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn allocate(_: &File) -> std::io::Result<()> {
+    Ok(())
 }
 
 fn unsupported(kind: &Kind) -> Error {
