@@ -4,6 +4,12 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use bouquet::kind::Verb;
+use bouquet::{Error, registry};
+
+use crate::ending::stop_if_ending;
+use crate::output::plain;
+
 /// How a command that met no error ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
@@ -34,9 +40,9 @@ pub enum Failure {
 /// How a command ends.
 pub type Outcome = Result<Found, Failure>;
 
-impl From<bouquet::Error> for Failure {
-    fn from(error: bouquet::Error) -> Self {
-        Failure::Message(error.to_string())
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Message(in_words(&error))
     }
 }
 
@@ -56,10 +62,78 @@ impl Failure {
 }
 
 /// Puts the file's name before an error that concerns it and does not name it yet.
-pub fn about(path: &Path) -> impl Fn(bouquet::Error) -> Failure + '_ {
+pub fn about(path: &Path) -> impl Fn(Error) -> Failure + '_ {
     move |error| match error {
-        bouquet::Error::Io { .. } | bouquet::Error::Busy { .. } => error.into(),
-        error => Failure::Message(format!("{}: {error}", path.display())),
+        Error::Io { .. } | Error::Busy { .. } => error.into(),
+        error => Failure::Message(format!("{}: {}", path.display(), in_words(&error))),
+    }
+}
+
+/// Puts the names of two files before an error that concerns both.
+pub fn about_both<'a>(first: &'a Path, second: &'a Path) -> impl Fn(Error) -> Failure + 'a {
+    move |error| Failure::Message(format!("{} and {}: {}", first.display(), second.display(), in_words(&error)))
+}
+
+/// As [`about`], for a filter that is opened.
+pub fn about_opening(path: &Path) -> impl Fn(Error) -> Failure + '_ {
+    move |error| match error {
+        Error::TooLarge { what, bytes } => Failure::Message(format!(
+            "{}: {what} needs {bytes} bytes, more than can be had; open it on a machine with more memory",
+            path.display()
+        )),
+        error => about(path)(error),
+    }
+}
+
+/// What went wrong, with the command or the option that helps.
+pub fn in_words(error: &Error) -> String {
+    match error {
+        Error::Unsupported { kind, verb, able } => in_vain(kind, verb, able, error),
+        Error::Secret { .. } => format!("{error} with --secret FILE"),
+        error => error.to_string(),
+    }
+}
+
+/// What helps whoever asks a kind for what it cannot do.
+fn in_vain(kind: &str, verb: &str, able: &str, error: &Error) -> String {
+    let told = error.to_string();
+    let cannot = told.split_once("; ").map_or(told.as_str(), |(cannot, _)| cannot);
+    let cannot = cannot.strip_prefix("kind ").unwrap_or(cannot);
+    let can = |other: Verb| registry::find(kind).is_ok_and(|kind| kind.can(other));
+    match verb {
+        "insert" if can(Verb::BuildFrom) => return format!("`{kind}` is built once: build it again with all keys"),
+        "be changed in its file" => return format!("{cannot}; without --in-place it is read, changed and replaced"),
+        _ => {}
+    }
+    let instead = match verb {
+        "contains" => [
+            (Verb::Count, "count` gives its counts"),
+            (Verb::Get, "get` gives its values"),
+            (Verb::Decode, "decode` gives counts once all keys are known"),
+            (Verb::List, "list` gives its keys"),
+        ]
+        .into_iter()
+        .find(|(other, _)| can(*other)),
+        "count" | "get" | "classify" | "decode" | "top" => {
+            Some((Verb::Contains, "query` tells which keys it may hold")).filter(|_| can(Verb::Contains))
+        }
+        _ => None,
+    };
+    // A kind that can with other settings is the first of them.
+    const SHOWN: usize = 3;
+    let able: Vec<_> = able.split(", ").collect();
+    let others = match able.as_slice() {
+        ["none"] => "no kind can".to_owned(),
+        able if able.len() <= SHOWN => format!("kinds that can: {}", able.join(", ")),
+        able => format!(
+            "kinds that can: {}, ... (`bouquet kinds --can {verb}` lists {})",
+            able[..SHOWN].join(", "),
+            able.len()
+        ),
+    };
+    match instead {
+        Some((_, instead)) => format!("{cannot}; `bouquet {instead}; {others}"),
+        None => format!("{cannot}; {others}"),
     }
 }
 
@@ -67,6 +141,7 @@ pub fn about(path: &Path) -> impl Fn(bouquet::Error) -> Failure + '_ {
 pub fn conclude(outcome: Outcome) -> ExitCode {
     /// What the shell shows of a program that a closed pipe has ended: 128 and the number of the signal.
     const CLOSED_PIPE: u8 = 141;
+    stop_if_ending();
     match outcome {
         Ok(Found::Something) => ExitCode::SUCCESS,
         Ok(Found::Nothing) => ExitCode::from(1),
@@ -83,5 +158,5 @@ pub fn conclude(outcome: Outcome) -> ExitCode {
 pub fn say(message: &str) {
     let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
     // Where standard error itself is closed there is nobody left to tell.
-    let _ = writeln!(io::stderr(), "bouquet: {line}");
+    let _ = io::stderr().write_all(format!("bouquet: {}\n", plain(&line)).as_bytes());
 }

@@ -10,8 +10,10 @@ use bouquet::{AnyFilter, Error, MappedFilter, OpenOptions, registry};
 use clap::Args;
 use zeroize::Zeroizing;
 
-use crate::failure::{Failure, about};
+use crate::ending::now_at;
+use crate::failure::{Failure, about, about_opening, say};
 use crate::keys::is_stdin;
+use crate::output::number;
 
 /// How a filter is opened.
 #[derive(Args, Clone, Debug)]
@@ -20,9 +22,10 @@ pub struct Opening {
     #[arg(long, value_name = "FILE")]
     pub secret: Option<PathBuf>,
 
-    /// Refuse a filter with more than this share of its bits set, from 0 to 1
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
-    max_fill: Option<f64>,
+    /// Refuse a filter with more than this share of its bits set, from 0 to 1; `auto` refuses one with more set than its
+    /// number of keys accounts for
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true, value_parser = parse_max_fill)]
+    max_fill: Option<MaxFill>,
 
     /// Refuse a filter whose coded stores take more memory than this many bytes, at most 2^30: a few bytes can stand for
     /// any number of zeros
@@ -35,10 +38,51 @@ pub struct Opening {
     allow_unauthenticated: bool,
 }
 
+/// The most that is accepted of a filter's fill.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum MaxFill {
+    /// A share of its bits.
+    Share(f64),
+    /// What its number of keys accounts for.
+    Auto,
+}
+
+fn parse_max_fill(text: &str) -> Result<MaxFill, String> {
+    if text == "auto" {
+        return Ok(MaxFill::Auto);
+    }
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.map(MaxFill::Share).ok_or_else(|| "a share is a number from 0 to 1, or `auto`".into())
+}
+
+/// Says so when more of a filter is in use than its keys account for.
+pub fn warn_when_polluted(path: &Path, filter: &AnyFilter) {
+    // Somebody who has the secret has written it, and could have inserted whatever it holds.
+    if filter.hashing().id().is_keyed() && filter.hashing().is_usable() {
+        return;
+    }
+    let stats = filter.stats();
+    if let Some((fill, honest)) = stats.pollution() {
+        let (fill, honest, items) = (number(fill), number(honest), stats.items);
+        say(&format!(
+            "warning: {}: its fill is {fill}, but {items} keys give at most {honest}: it may be forged and hold what nobody \
+             inserted, or was merged with copies of itself; --max-fill auto refuses it",
+            path.display()
+        ));
+    }
+}
+
 impl Opening {
     /// Opens a filter to work with it. `-` is standard input.
     pub fn open(&self, path: &Path) -> Result<AnyFilter, Failure> {
         self.decode(path, &read(path)?, false)
+    }
+
+    /// As [`open`](Self::open), with a warning when more of the filter is in use than its keys account for.
+    pub fn open_warily(&self, path: &Path) -> Result<AnyFilter, Failure> {
+        let filter = self.open(path)?;
+        warn_when_polluted(path, &filter);
+        Ok(filter)
     }
 
     /// Opens the frame of a filter to look at it: a keyed filter may stay locked.
@@ -47,7 +91,8 @@ impl Opening {
     }
 
     fn decode(&self, path: &Path, frame: &[u8], allow_locked: bool) -> Result<AnyFilter, Failure> {
-        let filter = AnyFilter::from_bytes_with(frame, &self.options(allow_locked)?).map_err(about(path))?;
+        now_at(Some(path), ROOM_TO_OPEN);
+        let filter = AnyFilter::from_bytes_with(frame, &self.options(allow_locked)?).map_err(about_opening(path))?;
         self.check(path, &filter)?;
         Ok(filter)
     }
@@ -59,43 +104,50 @@ impl Opening {
 
     /// What a patch makes of a filter.
     pub fn patched(&self, filter: &AnyFilter, patch: &Path) -> Result<AnyFilter, Failure> {
-        filter.patched_with(&read(patch)?, &self.options(false)?).map_err(about(patch))
-    }
-
-    /// Opens a filter that is to be changed and saved.
-    pub fn open_to_change(&self, path: &Path) -> Result<AnyFilter, Failure> {
-        refuse_stdin(path)?;
-        self.open(path)
+        let patched = filter.patched_with(&read(patch)?, &self.options(false)?).map_err(about(patch))?;
+        self.check(patch, &patched)?;
+        Ok(patched)
     }
 
     /// Opens a filter in its file without reading it.
     pub fn open_mapped(&self, path: &Path) -> Result<AnyFilter, Failure> {
+        now_at(Some(path), "give it more memory");
         let filter = AnyFilter::open_mapped(path, &self.options(false)?).map_err(about(path))?;
         self.check(path, &filter)?;
         Ok(filter)
     }
 
     /// Opens a filter whose file itself is to be changed.
-    pub fn open_writable(&self, path: &Path) -> Result<MappedFilter, Failure> {
-        refuse_stdin(path)?;
-        let filter = AnyFilter::open_writable(path, &self.options(false)?).map_err(about(path))?;
-        self.check(path, &filter)?;
-        Ok(filter)
+    pub fn open_writable(&self, path: &Path) -> Result<Result<MappedFilter, Error>, Failure> {
+        let options = self.options(false)?;
+        now_at(Some(path), "give it more memory");
+        match AnyFilter::open_writable(path, &options) {
+            Err(error @ Error::Busy { .. }) => Ok(Err(error)),
+            opened => {
+                let filter = opened.map_err(about(path))?;
+                self.check(path, &filter)?;
+                Ok(Ok(filter))
+            }
+        }
+    }
+
+    /// The files that it reads beside the filter.
+    pub fn inputs(&self) -> Vec<&Path> {
+        self.secret.iter().map(PathBuf::as_path).collect()
     }
 
     fn options(&self, allow_locked: bool) -> Result<OpenOptions, Failure> {
-        if let Some(share) = self.max_fill.filter(|share| !(0.0..=1.0).contains(share)) {
-            return Err(Failure::new(format!("--max-fill must be a number from 0 to 1, but is {share}")));
-        }
         let secret = self.secret.as_deref().map(read_secret).transpose()?;
-        let &Opening { max_fill, allow_unauthenticated, .. } = self;
-        let max_coded_bits = self.max_coded.map(|bytes| bytes * 8);
+        let max_fill = match self.max_fill {
+            Some(MaxFill::Share(share)) => Some(share),
+            Some(MaxFill::Auto) | None => None,
+        };
         Ok(OpenOptions {
             secret,
             allow_locked,
-            allow_unauthenticated,
+            allow_unauthenticated: self.allow_unauthenticated,
             max_fill,
-            max_coded_bits,
+            max_coded_bits: self.max_coded.map(|bytes| bytes * 8),
             ..OpenOptions::default()
         })
     }
@@ -103,21 +155,24 @@ impl Opening {
     /// Who gives a secret trusts the filter because it is keyed: another must not take its place unnoticed.
     fn check(&self, path: &Path, filter: &AnyFilter) -> Result<(), Failure> {
         if self.secret.is_some() && !filter.hashing().id().is_keyed() {
-            return Err(Failure::new(format!("{}: the filter is not keyed, but --secret was given", path.display())));
+            let remedy = "without --secret it is opened as what it is";
+            return Err(Failure::new(format!(
+                "{}: the filter is not keyed, but --secret was given; {remedy}",
+                path.display()
+            )));
         }
-        Ok(())
+        // The fill is known only after a look at the whole store.
+        let polluted = if self.max_fill == Some(MaxFill::Auto) { filter.stats().pollution() } else { None };
+        polluted.map_or(Ok(()), |(fill, limit)| Err(about(path)(Error::Overfull { fill, limit })))
     }
 }
 
-fn refuse_stdin(path: &Path) -> Result<(), Failure> {
-    if is_stdin(path) {
-        return Err(Failure::new("a filter is changed in its file, and standard input is none"));
-    }
-    Ok(())
-}
+/// What helps whoever has too little memory to open a filter.
+const ROOM_TO_OPEN: &str = "`bouquet query --mapped` leaves the filter in its file";
 
 /// The bytes of a file, or of standard input for `-`.
 pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    now_at(Some(path), ROOM_TO_OPEN);
     if is_stdin(path) {
         let mut bytes = Vec::new();
         let read = std::io::stdin().read_to_end(&mut bytes);
@@ -128,6 +183,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 
 /// The secret in a file: raw bytes or hexadecimal digits.
 pub fn read_secret(path: &Path) -> Result<Secret, Failure> {
+    refuse_open_secret(path)?;
     let bytes = Zeroizing::new(read(path)?);
     let digits = bytes.trim_ascii();
     let raw = match (digits.len(), decode_hex(digits)) {
@@ -137,11 +193,33 @@ pub fn read_secret(path: &Path) -> Result<Secret, Failure> {
     };
     Secret::new(&raw).map_err(|_| {
         Failure::new(format!(
-            "{}: expected a secret of 16 or 32 bytes, or of 32 or 64 hexadecimal digits, found {} bytes",
+            "{}: expected a secret of 16 or 32 bytes, or of 32 or 64 hexadecimal digits, found {} bytes; \
+             `bouquet secret -o FILE` makes one",
             path.display(),
             raw.len()
         ))
     })
+}
+
+/// A secret that others can read is none. As with the keys of ssh, this is asked of the user's own files only: who
+/// keeps a secret under another owner has arranged who can read it.
+#[cfg(unix)]
+fn refuse_open_secret(path: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(file) = std::fs::metadata(path) else { return Ok(()) };
+    let mode = file.mode() & 0o777;
+    if file.is_file() && file.uid() == rustix::process::geteuid().as_raw() && mode & 0o077 != 0 {
+        let path = path.display();
+        return Err(Failure::new(format!(
+            "{path}: others can read this secret, its permissions are {mode:04o}; `chmod 600 {path}` keeps it to its owner"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn refuse_open_secret(_: &Path) -> Result<(), Failure> {
+    Ok(())
 }
 
 fn decode_hex(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
@@ -191,9 +269,11 @@ impl Settings {
     pub fn config(&self, kind: &'static Kind) -> Result<Config, Failure> {
         let mut config = Config::new(kind.facts());
         for pair in &self.set {
-            let (name, value) = pair
-                .split_once('=')
-                .ok_or_else(|| Failure::new(format!("--set must be NAME=VALUE, but is `{pair}`")))?;
+            let (name, value) = pair.split_once('=').ok_or_else(|| {
+                Failure::new(format!(
+                    "--set must be NAME=VALUE, but is `{pair}`; `bouquet explain KIND` shows the names"
+                ))
+            })?;
             config = give(config, name.trim(), value.trim())?;
         }
         for (name, value) in [("items", &self.items), ("fpr", &self.fpr)] {
@@ -207,7 +287,7 @@ impl Settings {
 
 fn give(config: Config, name: &str, value: &str) -> Result<Config, Failure> {
     if config.is_set(name) {
-        return Err(Failure::new(format!("parameter `{name}` is given twice")));
+        return Err(Failure::new(format!("parameter `{name}` is given twice; give it once")));
     }
     Ok(config.set(name, value)?)
 }

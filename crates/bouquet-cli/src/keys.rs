@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use bouquet::capability::{Item, NoteType};
 use clap::Args;
 
-use crate::failure::Failure;
+use crate::ending::unless_refused;
+use crate::failure::{Failure, in_words, say};
+use crate::output::refuse_input_as_output;
 use crate::progress::Progress;
 
 /// Keys that one call of a verb is given.
@@ -19,6 +21,12 @@ const BATCH: usize = 4096;
 
 /// Bytes that are asked of a file at once.
 const READ: usize = 1 << 18;
+
+/// The longest line that is taken for a key unless more is asked for: most longer ones are files that have no lines.
+const MAX_KEY: &str = "64M";
+
+/// What some programs put before text to say that it is UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Where keys come from.
 #[derive(Args, Clone, Debug)]
@@ -30,12 +38,38 @@ pub struct Input {
     /// Keys end with a NUL byte instead of a newline, in the input and in the output
     #[arg(short = '0', long = "null")]
     pub null: bool,
+
+    /// Lines end as on Windows: a carriage return before the newline and a byte-order mark at the beginning of a file are
+    /// no part of the keys
+    #[arg(long, conflicts_with = "null")]
+    crlf: bool,
+
+    /// Refuse a longer line, such as 1000, 64K or 2G; it is held in memory
+    #[arg(long, value_name = "BYTES", default_value = MAX_KEY, value_parser = parse_bytes)]
+    max_key: usize,
+}
+
+/// A number of bytes, with K, M or G for 2^10, 2^20 or 2^30 of them.
+fn parse_bytes(text: &str) -> Result<usize, String> {
+    let (digits, shift) = match text.as_bytes().last().map(u8::to_ascii_uppercase) {
+        Some(b'K') => (&text[..text.len() - 1], 10),
+        Some(b'M') => (&text[..text.len() - 1], 20),
+        Some(b'G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let bytes = digits.replace('_', "").parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+    bytes.filter(|bytes| *bytes > 0).ok_or_else(|| "a number of bytes is such as 1000, 64K, 16M or 2G".into())
 }
 
 impl Input {
-    /// Other files of keys, separated as these ones.
+    /// Other files of keys, of the same form as these ones.
     pub fn of(&self, files: &[PathBuf]) -> Self {
-        Input { files: files.to_vec(), null: self.null }
+        Input { files: files.to_vec(), ..self.clone() }
+    }
+
+    /// Every source, by name.
+    pub fn sources(&self) -> Vec<&Path> {
+        if self.files.is_empty() { vec![Path::new("-")] } else { self.files.iter().map(PathBuf::as_path).collect() }
     }
 
     /// The byte that ends a key.
@@ -88,7 +122,11 @@ impl Input {
             files: files.into_iter(),
             source: None,
             delimiter: self.delimiter(),
+            crlf: self.crlf,
+            max_key: self.max_key,
+            surprise: Surprise::default(),
             data: Vec::new(),
+            filled: 0,
             used: 0,
             scanned: 0,
             spans: Vec::new(),
@@ -97,13 +135,15 @@ impl Input {
         }
     }
 
-    /// Reads the keys for a command that prints answers meanwhile: on a terminal they leave no room for a bar.
-    pub fn read_to_answer(&self) -> Reader {
+    /// Reads the keys for a command that prints answers meanwhile: on a terminal they leave no room for a bar. A file of
+    /// keys to which the answers are appended would never end.
+    pub fn read_to_answer(&self) -> Result<Reader, Failure> {
+        refuse_input_as_output(Path::new("-"), &self.sources())?;
         let mut reader = self.read("querying");
         if io::stdout().is_terminal() {
             reader.progress = Progress::hidden();
         }
-        reader
+        Ok(reader)
     }
 
     /// Reads all keys into memory.
@@ -149,13 +189,37 @@ impl Source {
     }
 }
 
+fn name_of(source: &Option<Source>) -> &str {
+    source.as_ref().map_or("", |source| &source.name)
+}
+
+/// What hardly anybody wants in a key; it is told of once.
+#[derive(Default)]
+struct Surprise {
+    told: bool,
+}
+
+impl Surprise {
+    fn tell(&mut self, source: &Option<Source>, number: u64, what: &str) {
+        if !std::mem::replace(&mut self.told, true) {
+            let name = name_of(source);
+            say(&format!("warning: {name}:{number}: the line {what}, taken as part of the key; --crlf leaves it out"));
+        }
+    }
+}
+
 /// Reads keys from one source after the other.
 pub struct Reader {
     files: std::vec::IntoIter<PathBuf>,
     source: Option<Source>,
     delimiter: u8,
-    /// Bytes that were read; those before `used` were handed out, those before `scanned` hold no delimiter else.
+    crlf: bool,
+    max_key: usize,
+    surprise: Surprise,
+    /// Room for bytes; those before `filled` were read, those before `used` were handed out, those from there to `scanned`
+    /// hold no delimiter.
     data: Vec<u8>,
+    filled: usize,
     used: usize,
     scanned: usize,
     spans: Vec<Range<usize>>,
@@ -174,7 +238,7 @@ impl Reader {
                 self.source = Some(Source::open(&path)?);
                 self.first = 1;
             }
-            self.split();
+            self.split()?;
             if !self.spans.is_empty() {
                 break;
             }
@@ -184,39 +248,89 @@ impl Reader {
         }
         let first = self.first;
         self.first += self.spans.len() as u64;
-        let name = self.source.as_ref().map_or("", |source| &source.name);
+        let name = name_of(&self.source);
         Ok(Some(Batch { data: &self.data, spans: &self.spans, name, first }))
     }
 
     /// Takes the complete records among the bytes that are there.
-    fn split(&mut self) {
-        for end in memchr::memchr_iter(self.delimiter, &self.data[self.scanned..]).take(BATCH) {
+    fn split(&mut self) -> Result<(), Failure> {
+        for end in memchr::memchr_iter(self.delimiter, &self.data[self.scanned..self.filled]).take(BATCH) {
             let end = self.scanned + end;
-            self.spans.push(self.used..end);
+            if end - self.used > self.max_key {
+                // Those before it first; then this is the first.
+                break;
+            }
+            let mut record = self.used..end;
             self.used = end + 1;
+            let number = self.first + self.spans.len() as u64;
+            let lines = self.delimiter == b'\n';
+            if lines && number == 1 && self.data[record.clone()].starts_with(BYTE_ORDER_MARK) {
+                if self.crlf {
+                    record.start += BYTE_ORDER_MARK.len();
+                } else {
+                    self.surprise.tell(&self.source, number, "begins with a byte-order mark");
+                }
+            }
+            if lines && self.data[record.clone()].ends_with(b"\r") {
+                if self.crlf {
+                    record.end -= 1;
+                } else {
+                    self.surprise.tell(&self.source, number, "ends with a carriage return");
+                }
+            }
+            self.spans.push(record);
         }
-        self.scanned = if self.spans.is_empty() { self.data.len() } else { self.used };
+        let none = self.spans.is_empty();
+        self.scanned = if none { self.filled } else { self.used };
+        if none && self.filled - self.used > self.max_key {
+            return Err(self.too_long());
+        }
+        Ok(())
+    }
+
+    fn too_long(&self) -> Failure {
+        let name = name_of(&self.source);
+        let (number, most) = (self.first, self.max_key);
+        let remedy = if self.delimiter == 0 { "" } else { ", -0 reads keys that end with NUL bytes" };
+        Failure::new(format!(
+            "{name}:{number}: the key is longer than {most} bytes; --max-key BYTES allows more{remedy}"
+        ))
     }
 
     /// Reads on; at the end of the source an unfinished record is finished. Tells whether there may be more.
     fn fill(&mut self) -> Result<bool, Failure> {
         let Some(source) = &mut self.source else { return Ok(false) };
-        self.data.drain(..self.used);
+        self.data.copy_within(self.used..self.filled, 0);
+        self.filled -= self.used;
         self.scanned -= self.used;
         self.used = 0;
-        let kept = self.data.len();
-        // An unfinished record of this length so far asks for as much again, so that a long one is not copied often.
-        let room = READ.max(kept);
-        let too_long = |_| Failure::new(format!("{}: a key of {kept} bytes does not fit in memory", source.name));
-        self.data.try_reserve(room).map_err(too_long)?;
-        self.data.resize(kept + room, 0);
-        let len = source.read(&mut self.data[kept..])?;
-        self.data.truncate(kept + len);
-        self.progress.advance(len);
-        if len == 0 && kept > 0 {
-            self.data.push(self.delimiter);
+        if self.data.len() < self.filled + READ {
+            // Half as much again, so that a long record is copied a few times in all, whatever a read gives; the limit
+            // is found out with one byte more.
+            let kept = self.filled;
+            let room = READ.max((kept / 2).min(self.max_key.saturating_add(1).saturating_sub(kept)));
+            let (name, number) = (&source.name, self.first);
+            let out_of_memory = |_| {
+                Failure::new(format!(
+                    "{name}:{number}: out of memory at a key of more than {kept} bytes; --max-key BYTES refuses such keys early"
+                ))
+            };
+            let more = kept + room - self.data.len();
+            if kept > READ {
+                unless_refused(|| self.data.try_reserve_exact(more)).map_err(out_of_memory)?;
+            }
+            self.data.resize(kept + room, 0);
         }
-        Ok(len > 0 || kept > 0)
+        let len = source.read(&mut self.data[self.filled..])?;
+        self.progress.advance(len);
+        if len == 0 && self.filled > 0 {
+            // Any room will do: it was made above.
+            self.data[self.filled] = self.delimiter;
+            self.filled += 1;
+            return Ok(true);
+        }
+        self.filled += len;
+        Ok(len > 0)
     }
 }
 
@@ -257,12 +371,16 @@ impl<'a> Batch<'a> {
 
     /// An error at the record of this index, with its place.
     pub fn refuse(&self, index: usize, error: bouquet::Error) -> Failure {
-        Failure::new(format!("{}:{}: {error}", self.name, self.first + index as u64))
+        Failure::new(format!("{}:{}: {}", self.name, self.first + index as u64, in_words(&error)))
     }
 
-    /// An error somewhere in the records, with their source.
-    pub fn refuse_all(&self, error: bouquet::Error) -> Failure {
-        Failure::new(format!("{}: {error}", self.name))
+    /// An error of the filter at some of the records, with their source.
+    pub fn refuse_all(&self, error: bouquet::Error, filter: Option<&Path>) -> Failure {
+        let error = in_words(&error);
+        Failure::new(match filter {
+            Some(path) => format!("{}: {error} (met with the keys of {})", path.display(), self.name),
+            None => format!("{}: {error}", self.name),
+        })
     }
 }
 
@@ -293,8 +411,8 @@ impl Held {
     fn take(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
         let bytes = batch.spans.iter().map(Range::len).sum();
         let too_many = |_| Failure::new("the keys do not fit in memory; give --items, or a kind that grows");
-        self.data.try_reserve(bytes).map_err(too_many)?;
-        self.spans.try_reserve(batch.len()).map_err(too_many)?;
+        unless_refused(|| self.data.try_reserve(bytes)).map_err(too_many)?;
+        unless_refused(|| self.spans.try_reserve(batch.len())).map_err(too_many)?;
         let begin = self.spans.len();
         for record in batch.records() {
             let start = self.data.len();
@@ -328,7 +446,8 @@ mod tests {
 
     fn reader_of(stream: impl Read + 'static, delimiter: u8) -> Reader {
         let source = Source { name: "test".into(), stream: Box::new(stream) };
-        let mut reader = Input { files: vec!["-".into()], null: delimiter == 0 }.read("reading");
+        let input = Input { files: vec!["-".into()], null: delimiter == 0, crlf: false, max_key: 1 << 20 };
+        let mut reader = input.read("reading");
         reader.files = Vec::new().into_iter();
         reader.source = Some(source);
         reader
@@ -383,6 +502,40 @@ mod tests {
         let long = vec![b'x'; 3 * READ + 17];
         let text = [&b"a\n"[..], &long, b"\nb"].concat();
         assert_eq!(all(reader_of(Drip(io::Cursor::new(text), 1000), b'\n')), [b"a".to_vec(), long, b"b".to_vec()]);
+    }
+
+    #[test]
+    fn the_limit_is_the_same_however_the_bytes_arrive() {
+        for step in [1, 7, READ] {
+            for (len, fits) in [(1, true), (10, true), (11, false), (5000, false)] {
+                for end in ["", "\n"] {
+                    let text = format!("a\n{}{end}", "x".repeat(len)).into_bytes();
+                    let mut reader = reader_of(Drip(io::Cursor::new(text), step), b'\n');
+                    reader.max_key = 10;
+                    let failed = loop {
+                        match reader.next_batch() {
+                            Ok(Some(_)) => {}
+                            Ok(None) => break None,
+                            Err(Failure::Message(message)) => break Some(message),
+                            Err(other) => panic!("{other:?}"),
+                        }
+                    };
+                    let told =
+                        failed.is_some_and(|message| message.starts_with("test:2: the key is longer than 10 bytes"));
+                    assert_eq!(told, !fits, "{len} bytes, {step} at a time, end {end:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_of_bytes_have_units() {
+        for (text, bytes) in [("1", 1), ("64K", 1 << 16), ("2m", 1 << 21), ("3G", 3 << 30), ("1_000", 1000)] {
+            assert_eq!(parse_bytes(text), Ok(bytes));
+        }
+        for bad in ["", "K", "0", "-1", "1.5K", "9999999999999999999G", "64KB", "é"] {
+            assert!(parse_bytes(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

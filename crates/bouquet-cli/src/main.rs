@@ -3,6 +3,7 @@
 //! One file per command in `commands`; nothing here names a kind, everything is made from the registry.
 
 mod commands;
+mod ending;
 mod failure;
 mod filters;
 mod keys;
@@ -50,6 +51,8 @@ struct Program {
 }
 
 fn main() -> ExitCode {
+    ending::tell_of_panics();
+    ending::catch_bus_errors();
     conclude(match Program::try_parse() {
         Ok(program) => program.command.run(),
         Err(error) => match error.kind() {

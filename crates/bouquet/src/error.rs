@@ -45,7 +45,7 @@ pub enum Error {
         suggestion: String,
     },
     /// The kind does not have this verb.
-    #[error("kind `{kind}` cannot {verb}; kinds that can: {able}")]
+    #[error("kind `{kind}` cannot {}; kinds that can: {able}", ability(verb))]
     Unsupported {
         /// The kind of the filter at hand.
         kind: String,
@@ -260,6 +260,28 @@ impl From<bouquet_theory::Error> for Error {
             bouquet_theory::Error::TooLarge { what, bytes } => Error::TooLarge { what, bytes },
             other => Error::parameter("size", "one that can be computed", other),
         }
+    }
+}
+
+/// What a kind without a verb cannot do, in words.
+fn ability(verb: &str) -> &str {
+    match verb {
+        "contains" => "tell membership",
+        "insert" => "take keys one by one",
+        "remove" => "remove keys",
+        "count" => "count keys",
+        "get" => "tell values",
+        "classify" => "tell which sets hold a key",
+        "list" => "list its keys",
+        "top" => "name its most frequent keys",
+        "decode" => "decode counts from all keys",
+        "advance" => "let time pass",
+        "merge" => "be merged",
+        "intersect" => "be intersected",
+        "cardinality" => "estimate how many keys it holds",
+        "compress" => "be compressed",
+        "build_from" => "be built from a data set",
+        other => other,
     }
 }
 

@@ -1,24 +1,25 @@
 //! `bouquet add`: more keys into a filter.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use bouquet::AnyFilter;
 use bouquet::capability::NoteType;
+use bouquet::{AnyFilter, MappedFilter};
 use clap::Args;
 
+use crate::ending::Kept;
 use crate::failure::{Failure, Found, Outcome, about, say};
 use crate::filters::Opening;
 use crate::keys::{Batch, Input};
-use crate::output::{Coding, number, save};
+use crate::output::{Coding, Destination, Waiting, number, refuse_input_as_output, refuse_stdin};
 
 /// Insert the keys of files or of standard input into a filter, in place
 ///
 /// All keys are inserted or none: the changed filter replaces the file at the end, atomically. Of two commands that
-/// change one filter at the same time, the later replaces the work of the earlier.
+/// change one filter at the same time, the later waits for the earlier.
 ///
 /// With --in-place the file's own bytes change, which needs neither memory nor disk for a second filter: for large filters and
-/// few keys. The file is refused by every command until this one is done, and for good if it is interrupted: keep a copy, or
-/// the keys. Keys that are read before an error stay in. A second command with --in-place is refused meanwhile.
+/// few keys. The file is refused by commands that read it until this one is done, and for good if this one is killed or the
+/// machine stops: keep a copy, or the keys. Keys that are read before an error, or before the signals INT, TERM and HUP, stay in.
 #[derive(Args)]
 pub struct Add {
     /// The filter to change
@@ -32,50 +33,73 @@ pub struct Add {
     in_place: bool,
 
     #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
     opening: Opening,
 }
 
 impl Add {
     /// Runs the command.
     pub fn run(self) -> Outcome {
+        let inputs = [self.input.sources(), self.opening.inputs()].concat();
         if self.in_place {
+            refuse_stdin(&self.filter)?;
+            refuse_input_as_output(&self.filter, &inputs)?;
             return self.run_in_place();
         }
-        let mut filter = self.opening.open_to_change(&self.filter)?;
-        filter.insert()?;
-        self.insert_all(&mut filter)?;
-        save(&filter, &self.filter, Coding::Usual)?;
+        let destination = Destination::to_change(&self.filter, &inputs, self.waiting)?;
+        let mut filter = self.opening.open(&self.filter)?;
+        filter.insert().map_err(about(&self.filter))?;
+        let mut reader = self.input.read("adding");
+        while let Some(batch) = reader.next_batch()? {
+            insert(&mut filter, batch, Some(&self.filter))?;
+        }
+        drop(reader);
+        warn_when_overfull(&filter);
+        destination.save(&filter, Coding::Usual)?;
         Ok(Found::Something)
     }
 
     fn run_in_place(&self) -> Outcome {
-        let mut filter = self.opening.open_writable(&self.filter)?;
-        let inserted = self.insert_all(&mut filter);
+        let path = self.filter.clone();
+        // A signal must not cost the filter, even while this waits for keys.
+        let kept = Kept::new(move |filter: MappedFilter| match filter.close() {
+            Ok(()) => say(&format!("{}: interrupted; the keys up to here are in the filter", path.display())),
+            Err(error) => say(&format!("{}: interrupted, and the filter cannot be closed: {error}", path.display())),
+        })?;
+        while let Err(busy) = kept.step(|filter| {
+            self.opening.open_writable(&self.filter).map(|opened| opened.map(|opened| *filter = Some(opened)))
+        })? {
+            self.waiting.when_busy(&self.filter, busy)?;
+        }
+        let inserted = self.insert_in_place(&kept);
         // What went wrong with a key must not cost the filter.
-        filter.close().map_err(about(&self.filter))?;
+        let closed = kept.step(|filter| filter.take().map_or(Ok(()), MappedFilter::close));
+        closed.map_err(about(&self.filter))?;
         inserted.map(|()| Found::Something)
     }
 
-    fn insert_all(&self, filter: &mut AnyFilter) -> Result<(), Failure> {
+    fn insert_in_place(&self, kept: &Kept<MappedFilter>) -> Result<(), Failure> {
         let mut reader = self.input.read("adding");
         while let Some(batch) = reader.next_batch()? {
-            insert(filter, batch)?;
+            kept.step(|filter| filter.as_mut().map_or(Ok(()), |filter| insert(filter, batch, Some(&self.filter))))?;
         }
         drop(reader);
-        warn_when_overfull(filter);
+        kept.step(|filter| filter.iter().for_each(|filter| warn_when_overfull(filter)));
         Ok(())
     }
 }
 
 /// Inserts some keys; an error says which.
-pub fn insert(filter: &mut AnyFilter, batch: Batch<'_>) -> Result<(), Failure> {
+pub fn insert(filter: &mut AnyFilter, batch: Batch<'_>, path: Option<&Path>) -> Result<(), Failure> {
     let note = filter.note();
     let items = batch.items(note)?;
     let insert = filter.insert()?;
     if matches!(note, NoteType::None | NoteType::Amount) {
         // Nothing is wrong with a bare key, nor with an amount that was read: what fails is the filter, and the line does
         // not matter.
-        insert.insert_batch(&items).map_err(|error| batch.refuse_all(error))?;
+        insert.insert_batch(&items).map_err(|error| batch.refuse_all(error, path))?;
         return Ok(());
     }
     for (index, item) in items.into_iter().enumerate() {
@@ -87,10 +111,15 @@ pub fn insert(filter: &mut AnyFilter, batch: Batch<'_>) -> Result<(), Failure> {
 /// Says so when there are far more keys than the filter was made for.
 pub fn warn_when_overfull(filter: &AnyFilter) {
     let stats = filter.stats();
-    let Some(planned) = filter.config().count("items") else { return };
+    let config = filter.config();
+    // Where a key is expected to come many times, the insertions do not tell how many keys there are.
+    let Some(planned) = config.count("items").filter(|_| config.count("largest").is_none_or(|largest| largest <= 1))
+    else {
+        return;
+    };
     let (Some(expected), Some(now)) = (filter.expected(planned).false_positive, stats.fpr) else { return };
     // A filter that forgets keeps to the rate it was asked for, however many keys came.
-    let wanted = expected.max(filter.config().real("fpr").unwrap_or(0.0));
+    let wanted = expected.max(config.real("fpr").unwrap_or(0.0));
     if stats.items > planned && now > 2.0 * wanted {
         let (items, now, wanted) = (stats.items, number(now), number(wanted));
         say(&format!("warning: {items} keys in a filter for {planned}: the expected rate is {now}, not {wanted}"));

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::failure::{Found, Outcome};
+use crate::failure::{Found, Outcome, about};
 use crate::filters::Opening;
-use crate::output::{Coding, save};
+use crate::output::{Coding, Destination, Waiting};
 
 /// Let time pass in a filter that forgets, in place
 #[derive(Args)]
@@ -19,15 +19,19 @@ pub struct Advance {
     ticks: u64,
 
     #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
     opening: Opening,
 }
 
 impl Advance {
     /// Runs the command.
     pub fn run(self) -> Outcome {
-        let mut filter = self.opening.open_to_change(&self.filter)?;
-        filter.advance()?.advance(self.ticks);
-        save(&filter, &self.filter, Coding::Usual)?;
+        let destination = Destination::to_change(&self.filter, &self.opening.inputs(), self.waiting)?;
+        let mut filter = self.opening.open(&self.filter)?;
+        filter.advance().map_err(about(&self.filter))?.advance(self.ticks);
+        destination.save(&filter, Coding::Usual)?;
         Ok(Found::Something)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use bouquet::AnyFilter;
+use bouquet::{AnyFilter, Error};
 use clap::Args;
 
-use crate::failure::{Failure, Found, Outcome};
+use crate::failure::{Failure, Found, Outcome, about};
 use crate::filters::Opening;
 use crate::keys::{Input, is_stdin};
 use crate::output::Output;
@@ -30,6 +30,16 @@ impl Ask {
         self.opening.open(&self.filter)
     }
 
+    /// The file of the filter.
+    pub fn filter(&self) -> &Path {
+        &self.filter
+    }
+
+    /// Puts the file's name before an error.
+    pub fn about(&self) -> impl Fn(Error) -> Failure + '_ {
+        about(&self.filter)
+    }
+
     /// Prints each key and, behind a TAB, what `answer` writes for it; the key alone when it answers `None`. `answer`
     /// also says whether it found the key.
     pub fn run(&self, filter: &AnyFilter, mut answer: impl FnMut(&[u8], &mut Vec<u8>) -> Option<bool>) -> Outcome {
@@ -38,7 +48,7 @@ impl Ask {
         let mut out = Output::stdout();
         let mut text = Vec::new();
         let mut any = false;
-        let mut reader = self.input.read_to_answer();
+        let mut reader = self.input.read_to_answer()?;
         while let Some(batch) = reader.next_batch()? {
             for key in batch.keys(note) {
                 text.clear();

@@ -9,10 +9,11 @@ use bouquet::{AnyFilter, registry};
 use clap::Args;
 
 use super::add::{insert, warn_when_overfull};
-use crate::failure::{Failure, Found, Outcome};
-use crate::filters::{Settings, has_parameter, kind_named, read_secret, refuse_beyond_memory};
+use crate::ending::now_at;
+use crate::failure::{Failure, Found, Outcome, say};
+use crate::filters::{Settings, has_parameter, kind_named, read_secret, refuse_beyond_memory, warn_when_polluted};
 use crate::keys::{Held, Input};
-use crate::output::{Coding, save};
+use crate::output::{Coding, Destination, Waiting};
 
 /// Make a filter from the keys in files or on standard input
 ///
@@ -57,6 +58,9 @@ pub struct Build {
     /// Keys that are known not to be members and will be asked for; only for kinds that are built once
     #[arg(long, value_name = "FILE")]
     absent: Vec<PathBuf>,
+
+    #[command(flatten)]
+    waiting: Waiting,
 }
 
 fn parse_seed(text: &str) -> Result<u64, String> {
@@ -70,16 +74,30 @@ fn parse_seed(text: &str) -> Result<u64, String> {
 impl Build {
     /// Runs the command.
     pub fn run(self) -> Outcome {
+        let beside = self.absent.iter().chain(&self.secret).map(PathBuf::as_path);
+        let inputs: Vec<_> = self.input.sources().into_iter().chain(beside).collect();
+        let destination = Destination::new(&self.output, &[], &inputs, self.waiting)?;
         let rereadable = self.input.is_rereadable();
         let kind = match &self.kind {
             Some(name) => kind_named(name)?,
             None => registry::default_kind(self.settings.tell_items() || rereadable),
         };
+        let grows_by_default = self.kind.is_none() && !self.settings.tell_items() && !rereadable;
+        let why = format!(
+            "`{}` was chosen because it grows: how many keys come from standard input or a pipe is not known beforehand; \
+             --items N or --kind KIND chooses another",
+            kind.facts().id
+        );
         let built_once = kind.can(Verb::BuildFrom);
         if !self.absent.is_empty() && !built_once {
             return Err(no_use_for_absent(kind));
         }
-        let mut config = self.settings.config(kind)?.hashed(self.hashing()?);
+        let config = self.settings.config(kind).map_err(|failure| match failure {
+            Failure::Message(message) if grows_by_default => Failure::Message(format!("{message}; {why}")),
+            failure => failure,
+        })?;
+        let mut config = config.hashed(self.hashing()?);
+        now_at(None, "ask for fewer items or a higher rate, or give it more memory");
 
         let counts = has_parameter(kind, "items") && !config.is_set("items");
         let mut held = None;
@@ -100,8 +118,12 @@ impl Build {
             Some(held) => fill(&config, &held)?,
             None => self.stream(&config)?,
         };
+        if grows_by_default {
+            say(&why);
+        }
         warn_when_overfull(&filter);
-        save(&filter, &self.output, Coding::Usual)?;
+        warn_when_polluted(&self.output, &filter);
+        destination.save(&filter, Coding::Usual)?;
         Ok(Found::Something)
     }
 
@@ -119,7 +141,7 @@ impl Build {
         filter.insert()?;
         let mut reader = self.input.read("building");
         while let Some(batch) = reader.next_batch()? {
-            insert(&mut filter, batch)?;
+            insert(&mut filter, batch, None)?;
         }
         Ok(filter)
     }
@@ -142,7 +164,7 @@ impl Build {
 fn fill(config: &Config, held: &Held) -> Result<AnyFilter, Failure> {
     let mut filter = AnyFilter::new(config)?;
     for batch in held.batches() {
-        insert(&mut filter, batch)?;
+        insert(&mut filter, batch, None)?;
     }
     Ok(filter)
 }

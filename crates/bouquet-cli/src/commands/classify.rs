@@ -19,7 +19,7 @@ impl Classify {
     /// Runs the command.
     pub fn run(self) -> Outcome {
         let filter = self.ask.open()?;
-        let sets = filter.classify()?;
+        let sets = filter.classify().map_err(self.ask.about())?;
         self.ask.run(&filter, |key, text| {
             let sets = sets.classify(key);
             let numbers: Vec<_> = sets.iter().map(u64::to_string).collect();

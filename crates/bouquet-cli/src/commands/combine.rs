@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use bouquet::AnyFilter;
 use clap::Args;
 
-use crate::failure::{Failure, Found, Outcome};
+use crate::failure::{Found, Outcome, about_both};
 use crate::filters::Opening;
-use crate::output::{Coding, save};
+use crate::output::{Coding, Destination, Waiting};
 
 /// Filters to combine, and where the result goes.
 #[derive(Args)]
@@ -21,6 +21,9 @@ pub struct Combine {
     output: PathBuf,
 
     #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
     opening: Opening,
 }
 
@@ -28,13 +31,14 @@ impl Combine {
     /// Combines the first filter with each of the others in turn.
     pub fn run(self, combine: impl Fn(&mut AnyFilter, &AnyFilter) -> bouquet::Result<()>) -> Outcome {
         let Some((first, others)) = self.filters.split_first() else { return Ok(Found::Nothing) };
-        let mut result = self.opening.open(first)?;
+        let filters: Vec<_> = self.filters.iter().map(PathBuf::as_path).collect();
+        let destination = Destination::new(&self.output, &filters, &self.opening.inputs(), self.waiting)?;
+        let mut result = self.opening.open_warily(first)?;
         for other in others {
-            let filter = self.opening.open(other)?;
-            combine(&mut result, &filter)
-                .map_err(|error| Failure::new(format!("{} and {}: {error}", first.display(), other.display())))?;
+            let filter = self.opening.open_warily(other)?;
+            combine(&mut result, &filter).map_err(about_both(first, other))?;
         }
-        save(&result, &self.output, Coding::Usual)?;
+        destination.save(&result, Coding::Usual)?;
         Ok(Found::Something)
     }
 }

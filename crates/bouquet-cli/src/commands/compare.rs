@@ -13,7 +13,7 @@ use self::measure::{Contest, Measured};
 use super::kinds::verb_named;
 use crate::failure::{Failure, Found, Outcome};
 use crate::filters::kind_named;
-use crate::output::{optional, print, save_bytes};
+use crate::output::{Destination, Waiting, optional, print};
 
 /// Measure kinds of filters side by side: each is made for the same number of keys and the same rate, and given the same keys
 ///
@@ -89,16 +89,19 @@ impl Compare {
         if kinds.is_empty() {
             return Ok(Found::Nothing);
         }
+        let drawing =
+            self.svg.as_deref().map(|path| Destination::new(path, &[], &[], Waiting::default())).transpose()?;
         let contest = Contest::new(&kinds, &verbs, &self.items, &self.fpr, &self.set)?;
         let (measured, refused) = contest.run(self.rounds)?;
         match self.format {
             Format::Table => print(&table(&measured, &refused))?,
             Format::Csv => print(&csv(&measured, &refused))?,
         }
-        if let Some(path) = &self.svg {
-            let drawing = plot::draw(&measured, self.plot, contest.items(), contest.fpr())
-                .ok_or_else(|| Failure::new(format!("{}: no kind has both numbers to draw", path.display())))?;
-            save_bytes(drawing.as_bytes(), path)?;
+        if let Some(destination) = drawing {
+            let drawing = plot::draw(&measured, self.plot, contest.items(), contest.fpr()).ok_or_else(|| {
+                Failure::new("no kind has both numbers to draw; leave --svg out, or choose other kinds")
+            })?;
+            destination.save_bytes(drawing.as_bytes())?;
         }
         Ok(Found::when(!measured.is_empty()))
     }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::failure::{Found, Outcome};
+use crate::failure::{Found, Outcome, about};
 use crate::filters::Opening;
-use crate::output::{Coding, save};
+use crate::output::{Coding, Destination, Waiting};
 
 /// Write a filter with its bits arithmetic-coded, close to their entropy, for transmission
 ///
@@ -22,15 +22,19 @@ pub struct Compress {
     output: PathBuf,
 
     #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
     opening: Opening,
 }
 
 impl Compress {
     /// Runs the command.
     pub fn run(self) -> Outcome {
+        let destination = Destination::new(&self.output, &[&self.filter], &self.opening.inputs(), self.waiting)?;
         let filter = self.opening.open(&self.filter)?;
-        filter.compress()?;
-        save(&filter, &self.output, Coding::Compressed)?;
+        filter.compress().map_err(about(&self.filter))?;
+        destination.save(&filter, Coding::Compressed)?;
         Ok(Found::Something)
     }
 }

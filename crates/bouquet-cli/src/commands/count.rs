@@ -21,7 +21,7 @@ impl Count {
     /// Runs the command.
     pub fn run(self) -> Outcome {
         let filter = self.ask.open()?;
-        let counts = filter.count()?;
+        let counts = filter.count().map_err(self.ask.about())?;
         self.ask.run(&filter, |key, text| {
             let answer = counts.count(key);
             // Writing to memory does not fail.

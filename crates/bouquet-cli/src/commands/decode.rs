@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::ask::refuse_stdin_twice;
-use crate::failure::{Failure, Found, Outcome};
+use crate::failure::{Failure, Found, Outcome, about};
 use crate::filters::Opening;
 use crate::keys::Input;
 use crate::output::Output;
@@ -33,7 +33,7 @@ impl Decode {
     pub fn run(self) -> Outcome {
         refuse_stdin_twice(&self.filter, &self.input)?;
         let filter = self.opening.open(&self.filter)?;
-        let decode = filter.decode()?;
+        let decode = filter.decode().map_err(about(&self.filter))?;
         let note = filter.note();
         let (mut keys, mut seen) = (Vec::new(), HashSet::new());
         let mut reader = self.input.read("reading");
@@ -45,11 +45,12 @@ impl Decode {
             }
         }
         let refs: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-        let decoding = decode.decode(&refs)?;
+        let decoding = decode.decode(&refs).map_err(about(&self.filter))?;
         if !decoding.consistent {
             let path = self.filter.display();
             return Err(Failure::new(format!(
-                "{path}: these keys are not all that were inserted: no counts of theirs add up to what is stored"
+                "{path}: these keys are not all that were inserted: no counts of theirs add up to what is stored; \
+                 name the files of all keys"
             )));
         }
         let (mut out, end) = (Output::stdout(), [self.input.delimiter()]);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::ask::refuse_stdin_for_both;
-use crate::failure::{Failure, Found, Outcome};
+use crate::failure::{Found, Outcome, about_both};
 use crate::filters::Opening;
-use crate::output::save_bytes;
+use crate::output::{Destination, Waiting};
 
 /// Write what turns one filter into another, for those who hold the first
 ///
@@ -27,6 +27,9 @@ pub struct Delta {
     output: PathBuf,
 
     #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
     opening: Opening,
 }
 
@@ -34,11 +37,11 @@ impl Delta {
     /// Runs the command.
     pub fn run(self) -> Outcome {
         refuse_stdin_for_both(&self.old, &self.new)?;
+        let inputs = [vec![self.old.as_path(), self.new.as_path()], self.opening.inputs()].concat();
+        let destination = Destination::new(&self.output, &[], &inputs, self.waiting)?;
         let (old, new) = (self.opening.look_at(&self.old)?, self.opening.look_at(&self.new)?);
-        let patch = old
-            .delta(&new)
-            .map_err(|error| Failure::new(format!("{} and {}: {error}", self.old.display(), self.new.display())))?;
-        save_bytes(&patch, &self.output)?;
+        let patch = old.delta(&new).map_err(about_both(&self.old, &self.new))?;
+        destination.save_bytes(&patch)?;
         Ok(Found::Something)
     }
 }

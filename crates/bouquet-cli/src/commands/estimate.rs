@@ -6,7 +6,7 @@ use bouquet::capability;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::failure::{Failure, Found, Outcome};
+use crate::failure::{Found, Outcome, about, about_both};
 use crate::filters::Opening;
 use crate::output::{number, print_json, print_rows};
 
@@ -35,14 +35,12 @@ impl Estimate {
     /// Runs the command.
     pub fn run(self) -> Outcome {
         let first = self.opening.open(&self.first)?;
-        let mut estimates = vec![("cardinality", first.cardinality()?)];
+        let mut estimates = vec![("cardinality", first.cardinality().map_err(about(&self.first))?)];
         let mut jaccard = None;
         if let Some(path) = &self.second {
             let second = self.opening.open(path)?;
-            let overlap = first
-                .overlap(&second)
-                .map_err(|error| Failure::new(format!("{} and {}: {error}", self.first.display(), path.display())))?;
-            estimates.push(("cardinality_other", second.cardinality()?));
+            let overlap = first.overlap(&second).map_err(about_both(&self.first, path))?;
+            estimates.push(("cardinality_other", second.cardinality().map_err(about(path))?));
             estimates.extend([("union", overlap.union), ("intersection", overlap.intersection)]);
             jaccard = Some(overlap.jaccard);
         }

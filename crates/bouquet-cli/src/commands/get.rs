@@ -21,7 +21,7 @@ impl Get {
     /// Runs the command.
     pub fn run(self) -> Outcome {
         let filter = self.ask.open()?;
-        let values = filter.get()?;
+        let values = filter.get().map_err(self.ask.about())?;
         let mut unknown = 0u64;
         let outcome = self.ask.run(&filter, |key, text| match values.get(key) {
             Answer::Value(value) => {
@@ -36,7 +36,7 @@ impl Get {
             Answer::Absent => None,
         });
         if unknown > 0 && outcome.is_ok() {
-            say(&format!("the values of {unknown} keys cannot be told at present"));
+            say(&format!("{}: the values of {unknown} keys cannot be told at present", self.ask.filter().display()));
         }
         outcome
     }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::failure::{Found, Outcome, about};
 use crate::filters::Opening;
-use crate::output::{Coding, print, save};
+use crate::output::{Coding, Destination, Waiting, print};
 
 /// Make room for more keys in a filter that grows, in place, and print how many fit now
 ///
@@ -17,17 +17,21 @@ pub struct Grow {
     filter: PathBuf,
 
     #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
     opening: Opening,
 }
 
 impl Grow {
     /// Runs the command.
     pub fn run(self) -> Outcome {
-        let mut filter = self.opening.open_to_change(&self.filter)?;
-        let grow = filter.grow()?;
+        let destination = Destination::to_change(&self.filter, &self.opening.inputs(), self.waiting)?;
+        let mut filter = self.opening.open(&self.filter)?;
+        let grow = filter.grow().map_err(about(&self.filter))?;
         grow.grow().map_err(about(&self.filter))?;
         let capacity = grow.capacity();
-        save(&filter, &self.filter, Coding::Usual)?;
+        destination.save(&filter, Coding::Usual)?;
         print(&format!("{capacity}\n"))?;
         Ok(Found::Something)
     }

@@ -8,8 +8,8 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use crate::failure::{Found, Outcome, about};
-use crate::filters::{Opening, read};
-use crate::output::{number, optional, print_json, print_rows};
+use crate::filters::{Opening, read, warn_when_polluted};
+use crate::output::{number, optional, plain, print_json, print_rows};
 
 /// Print what a filter is: kind, size, fill, expected rate, hashing, parameters
 ///
@@ -34,6 +34,7 @@ impl Info {
     pub fn run(self) -> Outcome {
         let frame = read(&self.filter)?;
         let filter = self.opening.look(&self.filter, &frame)?;
+        warn_when_polluted(&self.filter, &filter);
         let header = Header::read(&frame).map_err(about(&self.filter))?;
         let (facts, stats, hashing, config) =
             (filter.kind().facts(), filter.stats(), filter.hashing(), filter.config());
@@ -74,7 +75,7 @@ impl Info {
             (if hashing.id().is_keyed() { "check value" } else { "seed" }, seed),
             ("version", header.version.to_string()),
             ("bytes", header.bytes.to_string()),
-            ("parameters", parameters.join(" ")),
+            ("parameters", plain(&parameters.join(" "))),
         ])?;
         Ok(Found::Something)
     }

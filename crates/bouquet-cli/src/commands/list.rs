@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use bouquet::capability::Value;
 use clap::Args;
 
-use crate::failure::{Failure, Found, Outcome, say};
+use crate::failure::{Failure, Found, Outcome, about, say};
 use crate::filters::Opening;
 use crate::output::Output;
 
@@ -35,7 +35,7 @@ impl List {
     /// Runs the command.
     pub fn run(self) -> Outcome {
         let filter = self.opening.open(&self.filter)?;
-        let listing = filter.list()?.list();
+        let listing = filter.list().map_err(about(&self.filter))?.list();
         let end: &[u8] = if self.null { b"\0" } else { b"\n" };
         let mut out = Output::stdout();
         let (mut shown, mut negative) = (0u64, 0u64);
@@ -48,10 +48,12 @@ impl List {
                 continue;
             }
             shown += 1;
-            out.write(&[&entry.key])?;
+            let key = out.shown(&entry.key);
+            out.write(&[&key])?;
             if let Some(found) = &entry.value {
                 value.clear();
                 write_value(found, &mut value);
+                let value = out.shown(&value);
                 out.write(&[b"\t", &value])?;
             }
             out.write(&[end])?;
@@ -61,11 +63,13 @@ impl List {
             let (listed, undecoded) = (listing.entries.len(), listing.undecoded);
             let path = self.filter.display();
             return Err(Failure::new(format!(
-                "{path}: the listing is not complete: {listed} keys were decoded, {undecoded} cells were not"
+                "{path}: the listing is not complete: {listed} keys were decoded, {undecoded} cells were not; \
+                 a filter made for more items holds them"
             )));
         }
         if negative > 0 {
-            say(&format!("{negative} keys were removed without having been inserted; --counts shows them"));
+            let path = self.filter.display();
+            say(&format!("{path}: {negative} keys were removed without having been inserted; --counts shows them"));
         }
         Ok(Found::when(shown > 0))
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use super::ask::refuse_stdin_for_both;
 use crate::failure::{Found, Outcome};
 use crate::filters::Opening;
-use crate::output::{Coding, save};
+use crate::output::{Coding, Destination, Waiting};
 
 /// Write the filter that a patch of `bouquet delta` makes of another
 ///
@@ -26,6 +26,9 @@ pub struct Patch {
     output: PathBuf,
 
     #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
     opening: Opening,
 }
 
@@ -33,9 +36,11 @@ impl Patch {
     /// Runs the command.
     pub fn run(self) -> Outcome {
         refuse_stdin_for_both(&self.filter, &self.patch)?;
+        let inputs = [vec![self.patch.as_path()], self.opening.inputs()].concat();
+        let destination = Destination::new(&self.output, &[&self.filter], &inputs, self.waiting)?;
         let filter = self.opening.look_at(&self.filter)?;
         let patched = self.opening.patched(&filter, &self.patch)?;
-        save(&patched, &self.output, Coding::Usual)?;
+        destination.save(&patched, Coding::Usual)?;
         Ok(Found::Something)
     }
 }

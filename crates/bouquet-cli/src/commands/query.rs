@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::ask::refuse_stdin_twice;
-use crate::failure::{Found, Outcome};
+use crate::failure::{Found, Outcome, about};
 use crate::filters::Opening;
 use crate::keys::Input;
 use crate::output::{Output, print};
@@ -48,16 +48,16 @@ impl Query {
     /// Runs the command.
     pub fn run(self) -> Outcome {
         refuse_stdin_twice(&self.filter, &self.input)?;
-        let open = if self.mapped { Opening::open_mapped } else { Opening::open };
+        let open = if self.mapped { Opening::open_mapped } else { Opening::open_warily };
         let filter = open(&self.opening, &self.filter)?;
         let note = filter.note();
-        let contains = filter.contains()?;
+        let contains = filter.contains().map_err(about(&self.filter))?;
 
         let mut out = Output::stdout();
         let end = [self.input.delimiter()];
         let mut answers = Vec::new();
         let mut selected = 0u64;
-        let mut reader = self.input.read_to_answer();
+        let mut reader = self.input.read_to_answer()?;
         while let Some(batch) = reader.next_batch()? {
             answers.resize(batch.len(), false);
             contains.contains_batch(&batch.keys(note), &mut answers);

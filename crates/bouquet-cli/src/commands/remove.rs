@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use bouquet::Error;
 use clap::Args;
 
-use crate::failure::{Found, Outcome, say};
+use crate::failure::{Found, Outcome, about, say};
 use crate::filters::Opening;
 use crate::keys::Input;
-use crate::output::{Coding, save};
+use crate::output::{Coding, Destination, Waiting};
 
 /// Remove the keys of files or of standard input from a filter, in place
 ///
@@ -24,15 +24,20 @@ pub struct Remove {
     input: Input,
 
     #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
     opening: Opening,
 }
 
 impl Remove {
     /// Runs the command.
     pub fn run(self) -> Outcome {
-        let mut filter = self.opening.open_to_change(&self.filter)?;
+        let inputs = [self.input.sources(), self.opening.inputs()].concat();
+        let destination = Destination::to_change(&self.filter, &inputs, self.waiting)?;
+        let mut filter = self.opening.open(&self.filter)?;
         let note = filter.note();
-        let remove = filter.remove()?;
+        let remove = filter.remove().map_err(about(&self.filter))?;
         let (mut removed, mut missing, mut stuck) = (0u64, 0u64, 0u64);
         let mut reader = self.input.read("removing");
         while let Some(batch) = reader.next_batch()? {
@@ -47,14 +52,15 @@ impl Remove {
         }
         drop(reader);
         if removed > 0 {
-            save(&filter, &self.filter, Coding::Usual)?;
+            destination.save(&filter, Coding::Usual)?;
         }
+        let path = self.filter.display();
         let all = removed + missing + stuck;
         if missing > 0 {
-            say(&format!("{missing} of {all} keys were not in the filter"));
+            say(&format!("{path}: {missing} of {all} keys were not in the filter"));
         }
         if stuck > 0 {
-            say(&format!("{stuck} of {all} keys are in the filter and cannot be removed from it"));
+            say(&format!("{path}: {stuck} of {all} keys are in the filter and cannot be removed from it"));
         }
         Ok(Found::when(removed > 0))
     }

@@ -32,9 +32,10 @@ impl Secret {
         text.push(b'\n');
 
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                Failure::new(format!("{}: exists already; a secret is not overwritten", self.output.display()))
-            }
+            io::ErrorKind::AlreadyExists => Failure::new(format!(
+                "{}: exists already, and a secret is not overwritten; name a new file",
+                self.output.display()
+            )),
             _ => Failure::new(format!("{}: {error}", self.output.display())),
         };
         let mut file = options().open(&self.output).map_err(failed)?;

@@ -9,7 +9,7 @@ use bouquet::kind::Verb;
 use clap::Args;
 
 use super::ask::refuse_stdin_twice;
-use crate::failure::{Failure, Found, Outcome};
+use crate::failure::{Failure, Found, Outcome, about};
 use crate::filters::Opening;
 use crate::keys::Input;
 use crate::output::Output;
@@ -72,7 +72,8 @@ impl Leaders {
         let mut out = Output::stdout();
         for (count, open, Reverse(key)) in self.ranked.iter().rev() {
             let count = format!("{count}{}", if *open { "+" } else { "" });
-            out.write(&[key, b"\t", count.as_bytes(), end])?;
+            let key = out.shown(key);
+            out.write(&[&key, b"\t", count.as_bytes(), end])?;
         }
         out.flush()
     }
@@ -88,13 +89,14 @@ impl Top {
         let filter = self.opening.open(&self.filter)?;
         let mut leaders = Leaders::new(self.number);
         let mut incomplete = None;
-        let named = if listed && filter.can(Verb::Top) { filter.top()?.top() } else { Vec::new() };
+        let named =
+            if listed && filter.can(Verb::Top) { filter.top().map_err(about(&self.filter))?.top() } else { Vec::new() };
         if !named.is_empty() {
             named
                 .iter()
                 .for_each(|frequent| leaders.take(&frequent.key, frequent.count.count, frequent.count.at_least));
         } else if listed && filter.can(Verb::List) {
-            incomplete = list(&filter, &mut leaders)?;
+            incomplete = list(&filter, &mut leaders).map_err(about(&self.filter))?;
         } else {
             refuse_stdin_twice(&self.filter, &self.input)?;
             self.count(&filter, &mut leaders)?;
@@ -111,7 +113,7 @@ impl Top {
 
     /// Counts the candidates.
     fn count(&self, filter: &AnyFilter, leaders: &mut Leaders) -> Result<(), Failure> {
-        let counts = filter.count()?;
+        let counts = filter.count().map_err(about(&self.filter))?;
         let note = filter.note();
         let mut reader = self.input.read("counting");
         while let Some(batch) = reader.next_batch()? {
@@ -125,7 +127,7 @@ impl Top {
 }
 
 /// Takes what the filter lists; tells how many cells it could not decode, if any.
-fn list(filter: &AnyFilter, leaders: &mut Leaders) -> Result<Option<u64>, Failure> {
+fn list(filter: &AnyFilter, leaders: &mut Leaders) -> bouquet::Result<Option<u64>> {
     let listing = filter.list()?.list();
     // A key may be listed with several values.
     let mut counts: HashMap<&[u8], i64> = HashMap::new();

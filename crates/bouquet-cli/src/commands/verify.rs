@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::failure::{Failure, Found, Outcome, say};
 use crate::filters::{Opening, read};
-use crate::output::print;
+use crate::output::{plain, print};
 
 /// Check every byte of filters against their checksums, and print the names of those that are whole
 ///
@@ -28,7 +28,7 @@ impl Verify {
         let mut last = None;
         for path in &self.filters {
             match read(path).and_then(|frame| self.opening.look(path, &frame)) {
-                Ok(_) => print(&format!("{}: whole\n", path.display()))?,
+                Ok(_) => print(&format!("{}: whole\n", plain(&path.display().to_string())))?,
                 Err(failure) => {
                     if let Some(Failure::Message(message)) = last.replace(failure) {
                         say(&message);

@@ -40,10 +40,12 @@ fn keys_are_bytes_and_the_last_line_needs_no_newline() {
     let place = Place::new();
     let keys = [&b"\xff\xfe"[..], b"", b"a\tb", b"\0nul\0", b"caf\xe9\r", b"last"].join(&b'\n');
     place.file("keys", &keys);
-    place.run(&["build", "keys", "-o", "f", "--fpr", "1e-9"]).found();
+    place
+        .run(&["build", "keys", "-o", "f", "--fpr", "1e-9"])
+        .found_with(&["keys:5: the line ends with a carriage return"]);
     let info = place.run(&["info", "--json", "f"]).found().json();
     assert_eq!((&info["items"], &info["parameters"]["items"]), (&6.into(), &6.into()));
-    assert_eq!(place.run(&["query", "f", "keys"]).found().out, [&keys[..], b"\n"].concat());
+    assert_eq!(place.run(&["query", "f", "keys"]).found_with(&["keys:5: "]).out, [&keys[..], b"\n"].concat());
     // A TAB belongs to the key: its beginning is another key.
     place.run_with(&["query", "f"], b"a\na\tc\n\xff\n").nothing();
 }
@@ -79,7 +81,9 @@ fn the_default_kind_is_sized_for_files_and_grows_for_standard_input() {
     let sized = place.run(&["info", "--json", "sized"]).found().json();
     assert_eq!(sized["parameters"]["items"], 300);
 
-    place.run_with(&["build", "-o", "streamed"], lines(1..=300)).found();
+    place
+        .run_with(&["build", "-o", "streamed"], lines(1..=300))
+        .found_with(&["was chosen because it grows", "--items"]);
     let streamed = place.run(&["info", "--json", "streamed"]).found().json();
     let kind = streamed["kind"].as_str().unwrap();
     assert!(names_that_can("contains,insert,grow").iter().any(|growing| growing == kind), "{kind}");
@@ -96,7 +100,7 @@ fn a_filter_of_no_keys_contains_none() {
     place.file("none", "");
     place.run(&["build", "none", "-o", "f"]).found();
     place.run_with(&["query", "f"], "anything\n").nothing();
-    place.run_with(&["build", "-o", "g"], "").found();
+    place.run_with(&["build", "-o", "g"], "").found_with(&["was chosen"]);
     place.run_with(&["query", "g"], "anything\n").nothing();
 }
 
@@ -154,7 +158,7 @@ fn info_has_stable_fields() {
     assert_eq!(info["items"], 1000);
     assert_eq!(info["bytes"], place.read("f").len());
     assert_eq!(info["hash"], "fold-xxh3-64");
-    place.run_with(&["build", "--wide", "-o", "wide"], "rose\n").found();
+    place.run_with(&["build", "--wide", "-o", "wide"], "rose\n").found_with(&["was chosen"]);
     assert_eq!(place.run(&["info", "--json", "wide"]).found().json()["hash"], "xxh3-128");
     assert_eq!(place.run_with(&["query", "wide"], "rose\n").found().text(), "rose\n");
     let bits = info["bits"].as_f64().unwrap();

@@ -99,5 +99,7 @@ fn counts_are_decoded_exactly_once_all_keys_are_known() {
         few.fails(&["not all that were inserted"]);
     }
     place.filter("plain", 10);
-    place.run_with(&["decode", "plain"], "rose\n").fails(&["cannot decode; kinds that can: counter-braids"]);
+    place
+        .run_with(&["decode", "plain"], "rose\n")
+        .fails(&["cannot decode counts from all keys; `bouquet query`", "kinds that can: counter-braids"]);
 }

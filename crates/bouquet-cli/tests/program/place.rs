@@ -1,6 +1,7 @@
 //! A temporary directory to run the program in, and what comes out of it.
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -38,6 +39,24 @@ impl Run {
         self
     }
 
+    /// Exit code 0 and one line on standard error that holds these parts.
+    #[track_caller]
+    pub fn found_with(self, parts: &[&str]) -> Self {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.tells(parts)
+    }
+
+    /// One line on standard error that holds these parts.
+    #[track_caller]
+    pub fn tells(self, parts: &[&str]) -> Self {
+        assert!(self.err.starts_with("bouquet: "), "{self:?}");
+        assert!(self.err.ends_with('\n') && self.err.matches('\n').count() == 1, "one line: {self:?}");
+        for part in parts {
+            assert!(self.err.contains(part), "`{part}` is missing in {}", self.err);
+        }
+        self
+    }
+
     /// Exit code 1 and nothing on standard error.
     #[track_caller]
     pub fn nothing(self) -> Self {
@@ -49,12 +68,7 @@ impl Run {
     #[track_caller]
     pub fn fails(self, parts: &[&str]) -> Self {
         assert_eq!(self.code, Some(2), "{self:?}");
-        assert!(self.err.starts_with("bouquet: "), "{self:?}");
-        assert!(self.err.ends_with('\n') && self.err.matches('\n').count() == 1, "one line: {self:?}");
-        for part in parts {
-            assert!(self.err.contains(part), "`{part}` is missing in {}", self.err);
-        }
-        self
+        self.tells(parts)
     }
 
     pub fn text(&self) -> String {
@@ -88,6 +102,13 @@ impl Place {
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         std::fs::write(self.path(name), content).unwrap();
         self.path(name)
+    }
+
+    /// Writes a file that only its owner can read.
+    pub fn private(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.file(name, content);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        path
     }
 
     pub fn read(&self, name: &str) -> Vec<u8> {

@@ -59,7 +59,7 @@ fn secrets_are_raw_bytes_or_hexadecimal_digits() {
     let place = Place::new();
     place.file("keys", lines(1..=100));
     let built = |secret: &[u8]| {
-        place.file("key", secret);
+        place.private("key", secret);
         place.run(&["build", "keys", "-o", "f", "--secret", "key"]).found();
         place.read("f")
     };
@@ -76,7 +76,7 @@ fn secrets_are_raw_bytes_or_hexadecimal_digits() {
     for bad in
         [&b""[..], b"short", &raw[..31], &hex.as_bytes()[..62], b"not hexadecimal digits at all, yet of some length"]
     {
-        place.file("key", bad);
+        place.private("key", bad);
         let run = place.run(&["build", "keys", "-o", "g", "--secret", "key"]);
         run.fails(&["key: expected a secret of 16 or 32 bytes", &format!("found {} bytes", bad.len())]);
     }
@@ -128,7 +128,7 @@ fn a_forged_keyed_filter_is_refused_by_who_has_the_secret() {
     place.run(&["verify", "damaged", "--secret", "key"]).fails(&["damaged: corrupt frame"]);
     let before = include_bytes!("../../../bouquet/tests/golden/keyed/standard.without-code.bq");
     place.file("before", before);
-    place.file("seven", [7; 32]);
+    place.private("seven", [7; 32]);
     let words = ["before: the filter is not authentic", "no authentication code"];
     place.run(&["verify", "before", "--secret", "seven"]).fails(&words);
     place.run(&["query", "before", "--secret", "seven"]).fails(&words);

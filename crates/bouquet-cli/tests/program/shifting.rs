@@ -56,7 +56,7 @@ fn two_files_are_two_sets_and_every_key_is_told_with_its_own() {
     let rest = classified(&place, "f", 401..=600);
     assert!(rest.iter().all(|sets| sets == "1" || sets == "0,1") && share(&rest, "1") > 0.98, "{rest:?}");
     let again = place.run_with(&["remove", "f"], in_set(0, 401..=410));
-    assert_eq!((again.code, again.err.as_str()), (Some(1), "bouquet: 10 of 10 keys were not in the filter\n"));
+    assert_eq!((again.code, again.err.as_str()), (Some(1), "bouquet: f: 10 of 10 keys were not in the filter\n"));
     place.run_with(&["remove", "f"], in_set(1, 401..=600)).found();
     assert!(share(&classified(&place, "f", 401..=600), "") > 0.98);
 }
@@ -92,7 +92,7 @@ fn multiplicities_are_counted_and_occurrences_removed() {
     assert_eq!(counts(), left);
     assert_eq!(place.run_with(&["query", "f"], lines(1..=12)).found().text(), lines(2..=11));
     let run = place.run_with(&["remove", "f"], lines(12..=12));
-    assert_eq!((run.code, run.err.as_str()), (Some(1), "bouquet: 1 of 1 keys were not in the filter\n"));
+    assert_eq!((run.code, run.err.as_str()), (Some(1), "bouquet: f: 1 of 1 keys were not in the filter\n"));
     // Counters of 4 bits leave a span of 14; more than that is told as such.
     place.run_with(&["add", "f"], "key-0011\n".repeat(9)).found();
     assert_eq!(counts()[10], "14+");
@@ -106,9 +106,10 @@ fn a_verb_that_needs_other_settings_is_refused_with_them() {
     let before = place.read("f");
     place
         .run_with(&["remove", "f"], lines(1..=1))
-        .fails(&["kind `shifting with cells=bits` cannot remove; kinds that can: shifting with cells=counters, "]);
+        .fails(&["f: `shifting with cells=bits` cannot remove keys; kinds that can: shifting with cells=counters, "]);
     place.run_with(&["classify", "f"], lines(1..=1)).fails(&[
-        "kind `shifting with form=membership` cannot classify; kinds that can: shifting with form=association, ",
+        "f: `shifting with form=membership` cannot tell which sets hold a key; ",
+        "kinds that can: shifting with form=association, ",
     ]);
     assert_eq!(place.read("f"), before);
     // The program tells the settings beforehand, too.

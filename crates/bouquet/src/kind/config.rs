@@ -272,6 +272,8 @@ impl std::fmt::Display for Setting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Setting::Count(value) => write!(f, "{value}"),
+            // Without hundreds of zeros.
+            Setting::Real(value) if *value != 0.0 && !(1e-5..1e16).contains(&value.abs()) => write!(f, "{value:e}"),
             Setting::Real(value) => write!(f, "{value}"),
             Setting::Choice(word) => f.write_str(word),
             Setting::Flag(flag) => f.write_str(if *flag { "yes" } else { "no" }),
