@@ -201,7 +201,7 @@ mod signals {
     #![allow(unsafe_code)]
 
     use std::sync::OnceLock;
-    use std::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use signal_hook::consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM};
     use signal_hook::iterator::Signals;
@@ -259,28 +259,34 @@ mod signals {
         let _ = unsafe { low_level::register(SIGBUS, act) };
     }
 
-    /// Whether standard output was closed when the program started: 1 if so.
-    static STDOUT_CLOSED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+    /// Whether standard input and output were closed when the program started.
+    static CLOSED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
-    /// The standard library opens what is closed as the null device before `main` begins, and what is printed would
-    /// vanish without a word; the loader calls this before.
+    /// The standard library opens what is closed as the null device before `main` begins: what is printed would vanish
+    /// without a word, and a filter be built of no keys. The loader calls this before.
     #[cfg(target_os = "linux")]
     #[used]
     // SAFETY: the loader calls the functions whose addresses are in this section with three arguments that none needs to
-    // take; this one is such a function, makes one system call without side effects and stores a flag.
+    // take; this one is such a function, makes two system calls without side effects and stores two flags.
     #[unsafe(link_section = ".init_array")]
-    static LOOK_AT_STDOUT: extern "C" fn() = {
+    static LOOK_AT_STREAMS: extern "C" fn() = {
         extern "C" fn look() {
-            // SAFETY: a question about a number; it need not be an open file.
-            let closed = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) } == -1;
-            STDOUT_CLOSED.store(closed, Ordering::Relaxed);
+            for (closed, stream) in CLOSED.iter().zip([libc::STDIN_FILENO, libc::STDOUT_FILENO]) {
+                // SAFETY: a question about a number; it need not be an open file.
+                closed.store(unsafe { libc::fcntl(stream, libc::F_GETFD) } == -1, Ordering::Relaxed);
+            }
         }
         look
     };
 
+    /// Whether standard input was closed when the program started.
+    pub fn is_stdin_closed() -> bool {
+        CLOSED[0].load(Ordering::Relaxed)
+    }
+
     /// Whether standard output was closed when the program started.
     pub fn is_stdout_closed() -> bool {
-        STDOUT_CLOSED.load(Ordering::Relaxed)
+        CLOSED[1].load(Ordering::Relaxed)
     }
 }
 
@@ -294,12 +300,16 @@ mod signals {
 
     pub fn catch_bus_errors() {}
 
+    pub fn is_stdin_closed() -> bool {
+        false
+    }
+
     pub fn is_stdout_closed() -> bool {
         false
     }
 }
 
-pub use signals::{catch_bus_errors, catch_signals, is_stdout_closed};
+pub use signals::{catch_bus_errors, catch_signals, is_stdin_closed, is_stdout_closed};
 
 /// A fault of the program itself is told in one line, too.
 pub fn tell_of_panics() {

@@ -1,5 +1,6 @@
 //! How a command ends: the exit codes of grep, and one line for what went wrong.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -56,9 +57,35 @@ impl Failure {
     pub fn of_stdout(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            _ => Failure::Message(format!("standard output: {error}")),
+            _ => Failure::Message(format!("standard output: {}", reason(error))),
         }
     }
+
+    /// Standard output was closed from the beginning.
+    pub fn closed_stdout() -> Self {
+        Failure::new("standard output is closed; send it to a file, or to /dev/null to have none")
+    }
+
+    /// What went wrong with a file, or with standard input.
+    pub fn of_file(name: impl Display, error: &io::Error) -> Self {
+        Failure::Message(format!("{name}: {}", reason(error)))
+    }
+}
+
+/// What the system says, and what to do about it.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error ").next().unwrap_or(&text);
+    let remedy = match error.kind() {
+        io::ErrorKind::NotFound => "check the name",
+        io::ErrorKind::PermissionDenied => "`ls -ld` shows who is allowed what",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room and run the command again",
+        io::ErrorKind::IsADirectory => "name a file in it",
+        io::ErrorKind::ReadOnlyFilesystem => "choose another place",
+        io::ErrorKind::InvalidFilename => "choose a shorter name",
+        _ => return text.to_owned(),
+    };
+    format!("{text}; {remedy}")
 }
 
 /// Puts the file's name before an error that concerns it and does not name it yet.
@@ -90,6 +117,8 @@ pub fn in_words(error: &Error) -> String {
     match error {
         Error::Unsupported { kind, verb, able } => in_vain(kind, verb, able, error),
         Error::Secret { .. } => format!("{error} with --secret FILE"),
+        Error::NotAPatch { .. } => format!("{error}; `bouquet delta` makes patches"),
+        Error::Io { path, source } => format!("{}: {}", path.display(), reason(source)),
         error => error.to_string(),
     }
 }

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::ending::now_at;
 use crate::failure::{Failure, about, about_opening, say};
-use crate::keys::is_stdin;
+use crate::keys::{is_stdin, open_stdin};
 use crate::output::number;
 
 /// How a filter is opened.
@@ -168,17 +168,18 @@ impl Opening {
 }
 
 /// What helps whoever has too little memory to open a filter.
-const ROOM_TO_OPEN: &str = "`bouquet query --mapped` leaves the filter in its file";
+const ROOM_TO_OPEN: &str =
+    "give it more memory, or ask with `bouquet query --mapped`, which leaves the filter in its file";
 
 /// The bytes of a file, or of standard input for `-`.
 pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     now_at(Some(path), ROOM_TO_OPEN);
     if is_stdin(path) {
         let mut bytes = Vec::new();
-        let read = std::io::stdin().read_to_end(&mut bytes);
-        return read.map(|_| bytes).map_err(|error| Failure::new(format!("standard input: {error}")));
+        let read = open_stdin()?.read_to_end(&mut bytes);
+        return read.map(|_| bytes).map_err(|error| Failure::of_file("standard input", &error));
     }
-    std::fs::read(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+    std::fs::read(path).map_err(|error| Failure::of_file(path.display(), &error))
 }
 
 /// The secret in a file: raw bytes or hexadecimal digits.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use bouquet::capability::{Item, NoteType};
 use clap::Args;
 
-use crate::ending::unless_refused;
+use crate::ending::{is_stdin_closed, unless_refused};
 use crate::failure::{Failure, in_words, say};
 use crate::output::refuse_input_as_output;
 use crate::progress::Progress;
@@ -162,6 +162,14 @@ pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Standard input, unless it was closed when the program started.
+pub fn open_stdin() -> Result<io::Stdin, Failure> {
+    if is_stdin_closed() {
+        return Err(Failure::new("standard input is closed; name a file, or give /dev/null to have none"));
+    }
+    Ok(io::stdin())
+}
+
 /// An open file of keys.
 struct Source {
     name: String,
@@ -171,10 +179,10 @@ struct Source {
 impl Source {
     fn open(path: &Path) -> Result<Self, Failure> {
         if is_stdin(path) {
-            return Ok(Source { name: "standard input".into(), stream: Box::new(io::stdin()) });
+            return Ok(Source { name: "standard input".into(), stream: Box::new(open_stdin()?) });
         }
         let name = path.display().to_string();
-        let file = File::open(path).map_err(|error| Failure::new(format!("{name}: {error}")))?;
+        let file = File::open(path).map_err(|error| Failure::of_file(&name, &error))?;
         Ok(Source { name, stream: Box::new(file) })
     }
 
@@ -183,7 +191,7 @@ impl Source {
         loop {
             match self.stream.read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => return read.map_err(|error| Failure::new(format!("{}: {error}", self.name))),
+                read => return read.map_err(|error| Failure::of_file(&self.name, &error)),
             }
         }
     }
@@ -410,7 +418,7 @@ struct Part {
 impl Held {
     fn take(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
         let bytes = batch.spans.iter().map(Range::len).sum();
-        let too_many = |_| Failure::new("the keys do not fit in memory; give --items, or a kind that grows");
+        let too_many = |_| Failure::new("out of memory: the keys do not fit; give --items, or a kind that grows");
         unless_refused(|| self.data.try_reserve(bytes)).map_err(too_many)?;
         unless_refused(|| self.spans.try_reserve(batch.len())).map_err(too_many)?;
         let begin = self.spans.len();

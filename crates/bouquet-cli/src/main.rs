@@ -10,11 +10,13 @@ mod keys;
 mod output;
 mod progress;
 
+use std::io::ErrorKind::BrokenPipe;
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 
+use ending::is_stdout_closed;
 use failure::{Failure, conclude};
 
 const EXAMPLES: &str = "\
@@ -59,9 +61,15 @@ fn main() -> ExitCode {
             ErrorKind::DisplayHelp
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                // A reader that left early, as `head` does, has what it wanted.
-                let _ = error.print();
-                return ExitCode::from(error.exit_code() as u8);
+                if error.use_stderr() || !is_stdout_closed() {
+                    match error.print() {
+                        // A reader that left early, as `head` does, has what it wanted.
+                        Err(failed) if failed.kind() != BrokenPipe => Err(Failure::of_stdout(&failed)),
+                        _ => return ExitCode::from(error.exit_code() as u8),
+                    }
+                } else {
+                    Err(Failure::closed_stdout())
+                }
             }
             _ => Err(Failure::new(in_one_line(&error))),
         },
@@ -73,7 +81,7 @@ fn in_one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
     let words: Vec<_> = lines.flat_map(str::split_whitespace).collect();
-    let message = words.join(" ");
+    let message = words.join(" ").replace(" tip: ", "; ");
     let message = message.strip_prefix("error: ").unwrap_or(&message);
     format!("{message}; --help tells more")
 }

@@ -45,7 +45,7 @@ impl Output {
 
 fn refuse_closed_stdout() -> Result<(), Failure> {
     if is_stdout_closed() {
-        return Err(Failure::new("standard output is closed; send it to a file, or to /dev/null to have none"));
+        return Err(Failure::closed_stdout());
     }
     Ok(())
 }
@@ -149,6 +149,7 @@ impl<'a> Destination<'a> {
             return Err(Failure::new(format!("{}: this is a directory; {remedy}", path.display())));
         }
         refuse_input_as_output(path, inputs)?;
+        refuse_without_directory(path)?;
         let own = identity(path, Role::Output);
         let is_changed = own.is_some() && changed.iter().any(|input| identity(input, Role::Input) == own);
         let lock = if is_changed && !is_stdin(path) { Some(waiting.lock(path)?) } else { None };
@@ -196,7 +197,7 @@ impl<'a> Destination<'a> {
         if old.as_ref().is_some_and(|file| !file.is_file() && !file.is_dir()) {
             return stream(&target, write).map_err(|error| match error.kind() {
                 io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-                _ => Failure::new(format!("{}: {error}", self.path.display())),
+                _ => Failure::of_file(self.path.display(), &error),
             });
         }
         // Who reads, changes and replaces the file at this moment would undo what is written here.
@@ -205,6 +206,18 @@ impl<'a> Destination<'a> {
         }
         catch_signals()?;
         Ok(replace(&target)?)
+    }
+}
+
+/// Told before the work rather than after it.
+fn refuse_without_directory(path: &Path) -> Result<(), Failure> {
+    let target = followed(path)?;
+    match target.parent() {
+        Some(parent) if !is_stdin(path) && !parent.as_os_str().is_empty() && !parent.is_dir() => {
+            let (path, parent) = (path.display(), parent.display());
+            Err(Failure::new(format!("{path}: there is no directory {parent}; `mkdir -p {parent}` makes it")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -110,7 +110,9 @@ pub enum Error {
         remedy: String,
     },
     /// The bytes do not begin as a frame does.
-    #[error("not a bouquet frame: expected it to begin with {expected}, found {found}")]
+    #[error(
+        "not a bouquet frame: expected it to begin with {expected}, found {found}; give what a filter was saved as"
+    )]
     NotAFrame {
         /// The expected first bytes.
         expected: String,
@@ -158,7 +160,7 @@ pub enum Error {
         supported: u16,
     },
     /// The frame contradicts itself or its checksum.
-    #[error("corrupt frame: {what}: expected {expected}, found {found}")]
+    #[error("corrupt frame: {what}: expected {expected}, found {found}; fetch the file again or restore a copy")]
     Corrupt {
         /// The part that is wrong.
         what: String,
@@ -188,7 +190,10 @@ pub enum Error {
         remedy: String,
     },
     /// The frame is fuller than its item count allows, as a forged filter that accepts everything would be.
-    #[error("refused: fill {fill:.4} is above the allowed {limit:.4}; the filter may be forged")]
+    #[error(
+        "refused: fill {fill:.4} is above the allowed {limit:.4}; the filter may be forged: fetch it from where it was made, \
+         or allow a higher fill"
+    )]
     Overfull {
         /// The measured fill.
         fill: f64,
@@ -271,6 +276,7 @@ fn ability(verb: &str) -> &str {
         "remove" => "remove keys",
         "count" => "count keys",
         "get" => "tell values",
+        "set" => "change values",
         "classify" => "tell which sets hold a key",
         "list" => "list its keys",
         "top" => "name its most frequent keys",
@@ -278,6 +284,7 @@ fn ability(verb: &str) -> &str {
         "advance" => "let time pass",
         "merge" => "be merged",
         "intersect" => "be intersected",
+        "subtract" => "be subtracted from one another",
         "cardinality" => "estimate how many keys it holds",
         "compress" => "be compressed",
         "build_from" => "be built from a data set",

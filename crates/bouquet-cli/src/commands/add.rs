@@ -56,7 +56,7 @@ impl Add {
             insert(&mut filter, batch, Some(&self.filter))?;
         }
         drop(reader);
-        warn_when_overfull(&filter);
+        warn_when_overfull(&self.filter, &filter);
         destination.save(&filter, Coding::Usual)?;
         Ok(Found::Something)
     }
@@ -86,7 +86,7 @@ impl Add {
             kept.step(|filter| filter.as_mut().map_or(Ok(()), |filter| insert(filter, batch, Some(&self.filter))))?;
         }
         drop(reader);
-        kept.step(|filter| filter.iter().for_each(|filter| warn_when_overfull(filter)));
+        kept.step(|filter| filter.iter().for_each(|filter| warn_when_overfull(&self.filter, filter)));
         Ok(())
     }
 }
@@ -109,7 +109,7 @@ pub fn insert(filter: &mut AnyFilter, batch: Batch<'_>, path: Option<&Path>) -> 
 }
 
 /// Says so when there are far more keys than the filter was made for.
-pub fn warn_when_overfull(filter: &AnyFilter) {
+pub fn warn_when_overfull(path: &Path, filter: &AnyFilter) {
     let stats = filter.stats();
     let config = filter.config();
     // Where a key is expected to come many times, the insertions do not tell how many keys there are.
@@ -122,6 +122,10 @@ pub fn warn_when_overfull(filter: &AnyFilter) {
     let wanted = expected.max(config.real("fpr").unwrap_or(0.0));
     if stats.items > planned && now > 2.0 * wanted {
         let (items, now, wanted) = (stats.items, number(now), number(wanted));
-        say(&format!("warning: {items} keys in a filter for {planned}: the expected rate is {now}, not {wanted}"));
+        say(&format!(
+            "warning: {}: {items} keys in a filter for {planned}: the expected rate is {now}, not {wanted}; \
+             build one for more --items",
+            path.display()
+        ));
     }
 }

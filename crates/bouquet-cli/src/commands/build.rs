@@ -121,7 +121,7 @@ impl Build {
         if grows_by_default {
             say(&why);
         }
-        warn_when_overfull(&filter);
+        warn_when_overfull(&self.output, &filter);
         warn_when_polluted(&self.output, &filter);
         destination.save(&filter, Coding::Usual)?;
         Ok(Found::Something)

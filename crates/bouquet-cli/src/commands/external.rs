@@ -23,12 +23,13 @@ pub fn run(words: Vec<OsString>) -> Outcome {
     let name = words.next().unwrap_or_default();
     let path = find(&name).ok_or_else(|| Failure::new(missing(&name.to_string_lossy())))?;
     let status = Command::new(&path).args(words).status();
-    let status = status.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    let status = status.map_err(|error| Failure::of_file(path.display(), &error))?;
     match status.code() {
         Some(0) => Ok(Found::Something),
         Some(1) => Ok(Found::Nothing),
         Some(code) => Err(Failure::Told(u8::try_from(code).unwrap_or(2))),
-        None => Err(Failure::new(format!("{} was ended by a signal", path.display()))),
+        // On Unix this tells the signal.
+        None => Err(Failure::new(format!("{} was ended by a {status}; run it again", path.display()))),
     }
 }
 

@@ -36,7 +36,7 @@ impl Secret {
                 "{}: exists already, and a secret is not overwritten; name a new file",
                 self.output.display()
             )),
-            _ => Failure::new(format!("{}: {error}", self.output.display())),
+            _ => Failure::of_file(self.output.display(), &error),
         };
         let mut file = options().open(&self.output).map_err(failed)?;
         let written = file.write_all(&text).and_then(|()| file.sync_all());

@@ -231,7 +231,7 @@ fn a_missing_file_is_named() {
     place.run(&["build", "keys", "gone", "-o", "out", "--items", "100"]).fails(&["gone: No such file"]);
     place.run(&["query", "there", "gone"]).fails(&["gone: No such file"]);
     place.run(&["add", "there", "keys", "gone"]).fails(&["gone: No such file"]);
-    place.run(&["build", "keys", "-o", "no/where/out"]).fails(&["no/where/out: No such file"]);
+    place.run(&["build", "keys", "-o", "no/where/out"]).fails(&["no/where/out: there is no directory no/where"]);
     place.run(&["query", "--secret", "gone", "there", "keys"]).fails(&["gone: No such file"]);
     assert_eq!(place.read("there"), before);
     assert!(!place.path("out").exists());

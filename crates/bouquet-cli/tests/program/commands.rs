@@ -134,7 +134,7 @@ fn too_many_keys_are_told() {
     place.file("keys", lines(1..=1000));
     let run = place.run(&["build", "keys", "-o", "f", "--items", "10"]);
     assert_eq!(run.code, Some(0));
-    assert!(run.err.starts_with("bouquet: warning: 1000 keys in a filter for 10"), "{}", run.err);
+    assert!(run.err.starts_with("bouquet: warning: f: 1000 keys in a filter for 10"), "{}", run.err);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn a_really_full_disk_too_where_one_can_be_made() {
         return;
     }
     assert_eq!(run.code, Some(2), "{run:?}");
-    assert_eq!(run.text(), "bouquet: disk/f: No space left on device (os error 28)\nf\n");
+    assert_eq!(run.text(), "bouquet: disk/f: No space left on device; make room and run the command again\nf\n");
 }
 
 #[test]

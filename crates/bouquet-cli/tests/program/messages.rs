@@ -51,7 +51,7 @@ fn polluted(place: &Place) {
     place.run(&["build", "keys", "-o", "f", "--items", "100"]).found();
     place
         .run(&["build", "many", "-o", "full", "--items", "100"])
-        .found_with(&["warning: 8900 keys in a filter for 100"]);
+        .found_with(&["warning: full: 8900 keys in a filter for 100", "--items"]);
     let (few, full) = (place.read("f"), place.read("full"));
     // The state of the frame, where the number of keys is: 8 bytes, found by their value.
     let at = |frame: &[u8], items: u64| frame.windows(8).position(|bytes| bytes == items.to_le_bytes()).unwrap();
@@ -135,6 +135,8 @@ fn messages_name_the_file_the_reason_and_the_remedy() {
     let place = Place::new();
     place.file("keys", lines(1..=10));
     place.file("pairs", "rose\t7\niris\t9\n");
+    place.run(&["info", "gone"]).fails(&["gone: No such file or directory; check the name\n"]);
+    place.run(&["info", "--jsn", "f"]).fails(&["'--jsn' found; a similar argument exists: '--json'; --help"]);
     place.run(&["build", "keys", "-o", "counts", "--kind", "count-min"]).found();
     place
         .run(&["query", "counts", "keys"])
@@ -149,6 +151,7 @@ fn messages_name_the_file_the_reason_and_the_remedy() {
     place.run(&["build", "keys", "-o", "tiny", "--fpr", "1e-300", "--set", "hashes=64"]).found();
     let info = place.run(&["info", "tiny"]).found().text();
     assert!(info.contains("fpr=1e-300 ") && !info.contains("0000000000000000000000"), "{info}");
+    place.run(&["patch", "tiny", "keys", "-o", "out"]).fails(&["keys: not a bouquet patch", "`bouquet delta` makes"]);
     place.run(&["secret", "-o", "key"]).found();
     place.run(&["build", "keys", "-o", "keyed", "--secret", "key"]).found();
     place

@@ -173,6 +173,15 @@ fn a_directory_and_a_closed_output_are_told_as_such() {
             run.fails(&["standard output is closed"]);
         }
     }
+    place.shell("exec \"$bouquet\" --help >&-").fails(&["standard output is closed"]);
+    place.shell("exec \"$bouquet\" --help > /dev/full").fails(&["standard output: No space left"]);
+    for command in ["build -o g", "add f", "query f", "info -"] {
+        let run = place.shell(&format!("exec \"$bouquet\" {command} <&-"));
+        run.fails(&["standard input is closed"]);
+    }
+    assert!(!place.path("g").exists());
+    let run = place.run(&["build", "f.keys", "-o", "none/g"]);
+    run.fails(&["none/g: there is no directory none; `mkdir -p none` makes it"]);
     place.shell("exec \"$bouquet\" query -q f f.keys >&-").found();
     place.shell("exec \"$bouquet\" query f f.keys > /dev/null").found();
     place.shell("exec \"$bouquet\" query f f.keys <> /dev/null >&0").found();

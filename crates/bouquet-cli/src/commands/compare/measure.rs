@@ -67,18 +67,22 @@ impl Contest {
         set: &[String],
     ) -> std::result::Result<Self, Failure> {
         let pairs = set.iter().map(|pair| {
-            let (name, value) = pair
-                .split_once('=')
-                .ok_or_else(|| Failure::new(format!("--set must be NAME=VALUE, but is `{pair}`")))?;
+            let (name, value) = pair.split_once('=').ok_or_else(|| {
+                Failure::new(format!(
+                    "--set must be NAME=VALUE, but is `{pair}`; `bouquet explain KIND` shows the names"
+                ))
+            })?;
             Ok((name.trim(), value.trim()))
         });
         let pairs = pairs.collect::<std::result::Result<Vec<_>, Failure>>()?;
         if let Some((name, _)) = pairs.iter().find(|(name, _)| !kinds.iter().any(|kind| has_parameter(kind, name))) {
-            return Err(Failure::new(format!("--set: none of the kinds has a parameter `{name}`")));
+            return Err(Failure::new(format!(
+                "--set: none of the kinds has a parameter `{name}`; `bouquet explain KIND` shows what it has"
+            )));
         }
         let (Setting::Count(count), Setting::Real(rate)) = (common::ITEMS.parse(items)?, common::FPR.parse(fpr)?)
         else {
-            return Err(Failure::new("--items is a whole number and --fpr a number"));
+            return Err(Failure::new("--items must be a whole number, such as 1e6, and --fpr a number, such as 0.01"));
         };
         let (mut entrants, mut refused) = (Vec::new(), Vec::new());
         for &kind in kinds {
