@@ -81,7 +81,7 @@ impl<M: Mechanism> Filter<M> {
 
     /// The filter of these parts, which must fit together.
     pub(crate) fn of_parts(mechanism: M, settings: M::Settings, hashing: &Hashing, items: u64) -> Self {
-        let hashing = M::hashing(&settings, hashing);
+        let hashing = mechanism.bound(&settings, hashing);
         let items = if M::OWN_ITEMS { 0 } else { items.min(MOST_ITEMS) };
         Filter { mechanism, hashing, items, settings }
     }
@@ -506,7 +506,9 @@ impl<M: Expand> Filter<M> {
 
     /// Makes room for more keys now.
     pub fn grow(&mut self) -> Result<()> {
-        self.mechanism.expand()
+        self.mechanism.expand()?;
+        self.settings = self.settings();
+        Ok(())
     }
 }
 
@@ -535,7 +537,7 @@ impl<M: Meet> Filter<M> {
     pub fn intersect(&mut self, other: &Self) -> Result<()> {
         self.comparable(other, Settings::alike)?;
         self.mechanism.meet(&other.mechanism)?;
-        self.items = self.items.min(other.items);
+        self.items = self.mechanism.items_met(self.items.min(other.items)).min(MOST_ITEMS);
         Ok(())
     }
 }

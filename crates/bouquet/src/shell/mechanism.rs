@@ -95,6 +95,11 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
         asked.clone().bind(&Self::domain(settings))
     }
 
+    /// The hashing of this very filter: that of its settings, unless a frame says more than they do.
+    fn bound(&self, settings: &Self::Settings, asked: &Hashing) -> Hashing {
+        Self::hashing(settings, asked)
+    }
+
     /// The settings that make an equal empty filter now: `resolved` unless operations change them.
     fn settings(&self, resolved: &Self::Settings) -> Self::Settings {
         resolved.clone()
@@ -433,6 +438,11 @@ pub trait Unite: Mechanism {
 pub trait Meet: Mechanism {
     /// Keeps what `other` also holds.
     fn meet(&mut self, other: &Self) -> Result<()>;
+
+    /// The number of items afterwards, when the smaller of the two had `least`.
+    fn items_met(&self, least: u64) -> u64 {
+        least
+    }
 }
 
 /// The difference to another mechanism of the same settings and hashing. Makes

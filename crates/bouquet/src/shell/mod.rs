@@ -36,6 +36,7 @@ mod settings;
 mod verbs;
 
 pub use filter::Filter;
+pub(crate) use filter::MOST_ITEMS;
 pub use mechanism::{
     Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Lookup, Mechanism,
     Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
