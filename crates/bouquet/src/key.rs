@@ -327,7 +327,7 @@ mod tests {
         }
         let is_far = |items| crate::shell::batch::is_far(CuckooFilter::with_rate(items, 0.01).unwrap().mechanism());
         assert!(!is_far(1_000) && is_far(300_000));
-        let is_far = |items| DLeft::with_rate(items, 0.01).unwrap().is_far();
+        let is_far = |items| crate::shell::batch::is_far(DLeft::with_rate(items, 0.01).unwrap().mechanism());
         assert!(!is_far(300_000) && is_far(5_000_000));
     }
 

@@ -74,6 +74,7 @@ pub use any_filter::{AnyFilter, MappedFilter, OpenOptions};
 pub use bouquet_theory as theory;
 pub use counting::counting::{CountingBloom, CountingSettings};
 pub use counting::cuckoo::{CuckooFilter, CuckooSettings};
+pub use counting::d_left::{DLeft, DLeftSettings};
 pub use counting::l_cbf::{LfsrCounting, LfsrCountingSettings};
 pub use counting::ml_ccbf::{MultilayerCounting, MultilayerCountingSettings};
 pub use counting::mpcbf::{Mpcbf, MpcbfSettings};

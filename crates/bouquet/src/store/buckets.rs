@@ -122,10 +122,6 @@ impl Buckets {
         self.shape
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.bits.words_mut().fill(0);
-    }
-
     /// Asks the memory for a bucket.
     #[inline]
     pub(crate) fn prefetch(&self, bucket: u64) {
