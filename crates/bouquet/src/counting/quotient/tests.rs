@@ -2,19 +2,25 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::hash::SplitMix;
+use crate::store::field_max;
 
-const LAYOUTS: [&str; 2] = ["rank-select", "three-bit"];
+const LAYOUTS: [Layout; 2] = [Layout::RankSelect, Layout::ThreeBit];
 
-fn empty(quotient: u32, remainder: u32, layout: &str) -> QuotientFilter {
-    let config = Config::new(KIND.facts()).set("quotient", &quotient.to_string()).unwrap();
-    let config = config.set("remainder", &remainder.to_string()).unwrap().set("layout", layout).unwrap();
-    QuotientFilter::from_config(&config).unwrap()
+fn empty(quotient: u32, remainder: u32, layout: Layout) -> QuotientFilter {
+    let (quotient, remainder, layout) = (Some(quotient), Some(remainder), Some(layout));
+    QuotientFilter::with(QuotientSettings { quotient, remainder, layout, ..Default::default() }).unwrap()
 }
 
 impl QuotientFilter {
+    fn add(&mut self, hash: u64, times: u64) -> Result<bool> {
+        let fresh = self.mechanism.add_at(self.mechanism.shape.split(hash), times)?;
+        self.items += times;
+        Ok(fresh)
+    }
+
     fn count_of(&self, hash: u64) -> u64 {
-        let (home, remainder) = self.shape.split(hash);
-        with_table!(&self.slots, table => table::count(table, home, remainder))
+        let (home, remainder) = self.mechanism.shape.split(hash);
+        with_table!(&self.mechanism.slots, table => table::count(table, home, remainder))
     }
 
     /// The slots are what a sequence of operations leads to, and the numbers are theirs.
@@ -61,7 +67,7 @@ fn the_rate_at_90_percent_is_the_published_one() {
 }
 
 /// The model is a map of hashes, which is what the filter can tell apart.
-fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
+fn random_operations_agree_with_a_map(layout: Layout, operations: u64) {
     for (quotient, remainder) in [(10, 2), (10, 5), (12, 9)] {
         let mut filter = empty(quotient, remainder, layout);
         let mut model: BTreeMap<u64, u64> = BTreeMap::new();
@@ -70,8 +76,8 @@ fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
         let mut full = 0u64;
         for step in 0..operations / 3 {
             let key = zipf.draw(&mut random);
-            let (home, low) = filter.shape.place(key.digest(&filter.hashing));
-            let mut hash = home << filter.shape.remainder | low;
+            let (home, low) = filter.mechanism.shape.place(key.digest(&filter.hashing));
+            let mut hash = home << filter.mechanism.shape.remainder | low;
             if key.is_multiple_of(3) {
                 hash &= !field_max(remainder); // remainder 0 more often than chance has it
             }
@@ -88,25 +94,25 @@ fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
                     }
                 }
                 2 | 3 => {
-                    let (home, low) = filter.shape.split(hash);
-                    let removed = with_table!(&mut filter.slots, table => table::subtract(table, home, low));
+                    let (home, low) = filter.mechanism.shape.split(hash);
+                    let removed = with_table!(&mut filter.mechanism.slots, table => table::subtract(table, home, low));
                     assert_eq!(removed.is_some(), *own > 0);
                     if let Some(removed) = removed {
                         *own -= 1;
                         assert_eq!(removed.is_last, *own == 0);
-                        filter.used -= removed.slots;
-                        filter.distinct -= u64::from(removed.is_last);
+                        filter.mechanism.used -= removed.slots;
+                        filter.mechanism.distinct -= u64::from(removed.is_last);
                         filter.items -= 1;
                     }
                 }
                 _ => {}
             }
             assert_eq!(filter.count_of(hash), *own, "step {step}");
-            let (home, low) = filter.shape.split(hash);
-            let holds = with_table!(&filter.slots, table => table::holds(table, home, low));
+            let (home, low) = filter.mechanism.shape.split(hash);
+            let holds = with_table!(&filter.mechanism.slots, table => table::holds(table, home, low));
             assert_eq!(holds, *own > 0, "step {step}");
             let other = low ^ 1 << random.below(remainder.into());
-            let holds = with_table!(&filter.slots, table => table::holds(table, home, other));
+            let holds = with_table!(&filter.mechanism.slots, table => table::holds(table, home, other));
             assert_eq!(holds, filter.count_of(home << remainder | other) > 0, "step {step}");
             if step % 50_000 == 0 {
                 filter.check();
@@ -128,7 +134,7 @@ fn random_operations_agree_with_a_map(layout: &str, operations: u64) {
 fn remainders_of_any_length_agree_with_a_set() {
     for remainder in [2, 7, 8, 19, 28, 29, 56, 57, 58, 62] {
         let quotient = 12.min(64 - remainder);
-        let mut filter = empty(quotient, remainder, "rank-select");
+        let mut filter = empty(quotient, remainder, Layout::RankSelect);
         let mut random = SplitMix::new(3);
         let most = filter.capacity() * 3 / 4;
         let mut kept: BTreeMap<u64, u64> = BTreeMap::new();
@@ -140,15 +146,15 @@ fn remainders_of_any_length_agree_with_a_set() {
             *kept.entry(hash).or_default() += 1;
         }
         for (index, (hash, count)) in kept.iter_mut().enumerate() {
-            let (home, low) = filter.shape.split(*hash);
-            with_table!(&mut filter.slots, table => {
+            let (home, low) = filter.mechanism.shape.split(*hash);
+            with_table!(&mut filter.mechanism.slots, table => {
                 assert!(table::holds(table, home, low), "{remainder} bits");
                 if index % 2 == 0 {
                     let removed = table::subtract(table, home, low).unwrap();
                     *count -= 1;
                     assert_eq!(removed.is_last, *count == 0);
-                    filter.used -= removed.slots;
-                    filter.distinct -= u64::from(removed.is_last);
+                    filter.mechanism.used -= removed.slots;
+                    filter.mechanism.distinct -= u64::from(removed.is_last);
                     filter.items -= 1;
                 }
                 assert_eq!(table::holds(table, home, low), *count > 0, "{remainder} bits");
@@ -162,12 +168,12 @@ fn remainders_of_any_length_agree_with_a_set() {
 
 #[test]
 fn a_million_random_operations_agree_with_a_map() {
-    random_operations_agree_with_a_map("rank-select", 1_000_000);
+    random_operations_agree_with_a_map(Layout::RankSelect, 1_000_000);
 }
 
 #[test]
 fn random_operations_of_the_three_bit_layout_agree_with_a_map() {
-    random_operations_agree_with_a_map("three-bit", 150_000);
+    random_operations_agree_with_a_map(Layout::ThreeBit, 150_000);
 }
 
 #[test]
@@ -247,7 +253,7 @@ fn growing_keeps_the_multiset_down_to_two_bits() {
             let capacity = filter.capacity();
             filter.grow().unwrap();
             assert!(filter.capacity() > capacity);
-            assert_eq!((filter.quotient_bits(), filter.remainder_bits()), (8 + grown, 6 - grown));
+            assert_eq!((filter.settings().quotient, filter.settings().remainder), (Some(8 + grown), Some(6 - grown)));
             assert!(filter.fingerprints().eq(listed.iter().copied()));
             filter.check();
         }
@@ -260,13 +266,13 @@ fn growing_keeps_the_multiset_down_to_two_bits() {
 #[test]
 fn metadata_takes_2_125_bits_per_slot() {
     for quotient in [6, 12, 20] {
-        let shape = Shape::new(quotient, 9, false);
+        let shape = Shape::new(quotient, 9, Layout::RankSelect);
         assert_eq!(shape.bits().unwrap() as f64 / shape.slots() as f64, 9.0 + 2.125);
-        let shape = Shape::new(quotient, 9, true);
+        let shape = Shape::new(quotient, 9, Layout::ThreeBit);
         assert_eq!(shape.bits().unwrap(), shape.slots() * 12);
     }
     let filter = QuotientFilter::with_size(12, 9).unwrap();
-    let stored: u64 = filter.stores().iter().map(BitStore::len).sum();
+    let stored: u64 = filter.mechanism.stores().iter().map(BitStore::len).sum();
     assert_eq!(stored, filter.stats().bits);
 }
 
@@ -323,9 +329,10 @@ fn long_clusters_make_offsets_saturate_and_are_still_found() {
         let mut random = SplitMix::new(8);
         while !left.is_empty() {
             let hash = left.swap_remove(random.below(left.len() as u64) as usize);
-            let (home, low) = filter.shape.split(hash);
-            with_table!(&mut filter.slots, table => table::subtract(table, home, low)).unwrap();
-            (filter.used, filter.distinct, filter.items) = (filter.used - 1, filter.distinct - 1, filter.items - 1);
+            let (home, low) = filter.mechanism.shape.split(hash);
+            with_table!(&mut filter.mechanism.slots, table => table::subtract(table, home, low)).unwrap();
+            (filter.mechanism.used, filter.mechanism.distinct, filter.items) =
+                (filter.mechanism.used - 1, filter.mechanism.distinct - 1, filter.items - 1);
             if left.len().is_multiple_of(100) {
                 filter.check();
                 assert!(left.iter().all(|&hash| filter.count_of(hash) == 1));
@@ -366,7 +373,7 @@ fn forged_slots_are_refused_or_harmless() {
         for _ in 0..2_000 {
             // Frames with right checksums and wrong content.
             let mut forged = good.clone();
-            match &mut forged.slots {
+            match &mut forged.mechanism.slots {
                 Slots::Ranked(table) => {
                     let slot = random.below(table.slots());
                     table.set(slot, random.next_u64());
@@ -386,6 +393,6 @@ fn forged_slots_are_refused_or_harmless() {
                 refused += 1;
             }
         }
-        assert!(refused > 200, "{layout}: {refused}");
+        assert!(refused > 200, "{layout:?}: {refused}");
     }
 }
