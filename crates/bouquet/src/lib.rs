@@ -78,6 +78,7 @@ pub use counting::d_left::{DLeft, DLeftSettings};
 pub use counting::l_cbf::{LfsrCounting, LfsrCountingSettings};
 pub use counting::ml_ccbf::{MultilayerCounting, MultilayerCountingSettings};
 pub use counting::mpcbf::{Mpcbf, MpcbfSettings};
+pub use counting::pruned_counting::{PrunedSettings, PrunedTable};
 pub use counting::quotient::{QuotientFilter, QuotientSettings};
 pub use counting::spectral::{Spectral, SpectralSettings};
 pub use counting::ternary::{TernaryBloom, TernarySettings};

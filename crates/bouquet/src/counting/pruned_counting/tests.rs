@@ -1,20 +1,22 @@
 use std::collections::HashMap;
 
+use super::items::ACCESSES;
 use super::*;
 use crate::hash::SplitMix;
+use crate::theory::fingerprints;
 
 const N: u64 = 10_000;
 
 /// A table of n keys with m/n buckets per key.
 fn filled(per_item: f64, hashes: u32, seed: u64) -> PrunedTable {
-    let config = Config::new(KIND.facts()).with("counters", Setting::Count((per_item * N as f64) as u64)).unwrap();
-    let config = config.with("hashes", Setting::Count(hashes.into())).unwrap().hashed(Hashing::seeded(seed));
-    let mut table = PrunedTable::from_config(&config).unwrap();
+    let (counters, hashes) = (Some((per_item * N as f64) as u64), Some(hashes));
+    let settings = PrunedSettings { counters, hashes, ..Default::default() };
+    let mut table = PrunedTable::hashed(settings, Hashing::seeded(seed)).unwrap();
     (0..N).for_each(|key| assert!(table.insert(&key, &key.to_le_bytes()).unwrap()));
     table
 }
 
-impl PrunedTable {
+impl Pruned {
     fn is_at_home(&self, number: usize) -> bool {
         self.held(number).is_some_and(|held| {
             held.home == self.home(&held.places) && self.at_home(held.home).any(|own| own == number)
@@ -50,7 +52,7 @@ fn items_are_at_home_after_every_operation() {
         for step in 0..steps {
             let key = random.below(2 * n);
             let own = model.get(&key).copied();
-            assert_eq!(table.get(&key).map(<[u8]>::to_vec), own.map(|(value, _)| value.to_le_bytes().to_vec()));
+            assert_eq!(table.value(&key).map(<[u8]>::to_vec), own.map(|(value, _)| value.to_le_bytes().to_vec()));
             if random.below(2) == 0 {
                 assert_eq!(table.insert(&key, &step.to_le_bytes()).unwrap(), own.is_none());
                 model.insert(key, (step, own.map_or(0, |(_, copies)| copies) + 1));
@@ -61,13 +63,17 @@ fn items_are_at_home_after_every_operation() {
                     _ => model.remove(&key),
                 };
             }
-            let places = table.cells.places.distinct(key.digest(&table.cells.hashing));
-            assert!(places.iter().all(|&place| table.hashed(place).all(|number| table.is_at_home(number))));
+            let places = table.mechanism.places.distinct(key.digest(&table.hashing));
+            assert!(
+                places
+                    .iter()
+                    .all(|&place| table.mechanism.hashed(place).all(|number| table.mechanism.is_at_home(number)))
+            );
             if step % all_every == 0 {
-                table.check();
+                table.mechanism.check();
             }
         }
-        table.check();
+        table.mechanism.check();
         assert_eq!(table.len(), model.len());
     }
 }
@@ -85,7 +91,7 @@ fn buckets_are_as_empty_as_published_and_balancing_finishes_the_rest() {
     assert!(table.crowded() <= 10, "{}", table.crowded());
     table.balance(10_000).unwrap();
     assert_eq!(table.crowded(), 0);
-    table.check();
+    table.mechanism.check();
 
     let mut table = filled(4.0, 3, 0);
     // About 120 on average: each seed scatters like a number of rare events.
@@ -95,7 +101,7 @@ fn buckets_are_as_empty_as_published_and_balancing_finishes_the_rest() {
     assert_eq!(few, 5, "the limit is kept");
     table.balance(100_000).unwrap();
     assert_eq!(table.crowded(), 0);
-    table.check();
+    table.mechanism.check();
     assert_eq!(accesses(&table, 0..N, true), N);
     let again = PrunedTable::from_bytes(&table.to_bytes()).unwrap();
     assert_eq!((again.crowded(), &again), (0, &table), "boosts are kept in the frame");
@@ -119,16 +125,18 @@ fn a_hit_reads_one_bucket_and_a_miss_almost_none() {
 
 #[test]
 fn the_basic_mode_gives_the_same_answers_and_passes_more_items() {
-    let config = Config::new(KIND.facts()).set("items", "500").unwrap();
-    let mut pruned = PrunedTable::from_config(&config).unwrap();
-    let mut basic = PrunedTable::from_config(&config.set("mode", "basic").unwrap()).unwrap();
+    let with = |mode| {
+        let settings = PrunedSettings { items: Some(500), mode: Some(mode), ..Default::default() };
+        PrunedTable::with(settings).unwrap()
+    };
+    let (mut pruned, mut basic) = (with(Mode::Pruned), with(Mode::Basic));
     for key in 0..500u64 {
         pruned.insert(&key, b"x").unwrap();
         basic.insert(&key, b"x").unwrap();
     }
     (0..250u64).for_each(|key| assert!(pruned.remove(&key).is_ok() && basic.remove(&key).is_ok()));
-    assert!((0..2_000u64).all(|key| pruned.get(&key) == basic.get(&key)));
-    let listed: usize = (0..basic.buckets()).map(|bucket| basic.hashed(bucket).count()).sum();
+    assert!((0..2_000u64).all(|key| pruned.value(&key) == basic.value(&key)));
+    let listed: usize = (0..basic.mechanism.buckets()).map(|bucket| basic.mechanism.hashed(bucket).count()).sum();
     assert!(listed > 8 * basic.len(), "every item is in its nine buckets");
 }
 
@@ -167,20 +175,20 @@ fn forged_frames_are_refused() {
     (0..10u64).for_each(|key| assert!(table.insert(&key, b"value").unwrap()));
     assert_eq!(PrunedTable::from_bytes(&table.to_bytes()).unwrap(), table);
     let mut forged = table.clone();
-    forged.cells.store.update(7, |counter| counter + 1);
+    forged.mechanism.counters.update(7, |counter| counter + 1);
     assert!(matches!(PrunedTable::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
     let mut forged = table.clone();
-    let number = forged.held.iter().position(Option::is_some).unwrap();
-    forged.held[number].as_mut().unwrap().copies = 0;
+    let number = forged.mechanism.held.iter().position(Option::is_some).unwrap();
+    forged.mechanism.held[number].as_mut().unwrap().copies = 0;
     assert!(matches!(PrunedTable::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
     let mut forged = table.clone();
-    forged.held[number].as_mut().unwrap().key = 77u64.to_le_bytes().into();
+    forged.mechanism.held[number].as_mut().unwrap().key = 77u64.to_le_bytes().into();
     assert!(matches!(PrunedTable::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
     // Frozen counters may stand where no item is.
     let mut frozen = table.clone();
-    frozen.cells.store.set(7, 15);
-    (0..frozen.held.len()).for_each(|number| frozen.rehome(number));
+    frozen.mechanism.counters.set(7, 15);
+    (0..frozen.mechanism.held.len()).for_each(|number| frozen.mechanism.rehome(number));
     let again = PrunedTable::from_bytes(&frozen.to_bytes()).unwrap();
-    again.check();
+    again.mechanism.check();
     assert!((0..10u64).all(|key| again.contains(&key)));
 }

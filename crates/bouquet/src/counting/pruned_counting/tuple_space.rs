@@ -133,7 +133,7 @@ impl TupleSpace {
             }
         };
         let (key, table) = (key(rule.iter().map(|prefix| prefix.bits)), &mut self.tuples[at].1);
-        let mut value = table.get(&key).unwrap_or_default().to_vec();
+        let mut value = table.value(&key).unwrap_or_default().to_vec();
         value.extend_from_slice(&priority.to_le_bytes());
         table.insert(&key, &value)?;
         Ok(())
@@ -157,7 +157,7 @@ impl TupleSpace {
         let is_tuple = |lengths: &[u32]| rule.iter().map(|prefix| prefix.length).eq(lengths.iter().copied());
         let (_, table) = self.tuples.iter_mut().find(|(lengths, _)| is_tuple(lengths)).ok_or(Error::NotPresent)?;
         let key = key(rule.iter().map(|prefix| prefix.bits));
-        let mut left: Vec<u64> = priorities(table.get(&key).ok_or(Error::NotPresent)?).collect();
+        let mut left: Vec<u64> = priorities(table.value(&key).ok_or(Error::NotPresent)?).collect();
         let at = left.iter().position(|&own| own == priority).ok_or(Error::NotPresent)?;
         left.swap_remove(at);
         // Each rule is one copy of its key.
@@ -183,7 +183,7 @@ impl TupleSpace {
     pub fn classify(&self, packet: &[u32]) -> Option<u64> {
         let in_tuple = |(lengths, table): &(Vec<u32>, PrunedTable)| {
             let fields = packet.iter().copied().chain(std::iter::repeat(0)).zip(lengths);
-            let found = table.get(&key(fields.map(|(field, &length)| masked(field, length))))?;
+            let found = table.value(&key(fields.map(|(field, &length)| masked(field, length))))?;
             priorities(found).max()
         };
         self.tuples.iter().filter_map(in_tuple).max()
