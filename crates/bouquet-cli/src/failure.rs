@@ -128,9 +128,15 @@ fn in_vain(kind: &str, verb: &str, able: &str, error: &Error) -> String {
     let told = error.to_string();
     let cannot = told.split_once("; ").map_or(told.as_str(), |(cannot, _)| cannot);
     let cannot = cannot.strip_prefix("kind ").unwrap_or(cannot);
-    let can = |other: Verb| registry::find(kind).is_ok_and(|kind| kind.can(other));
+    // A kind that lacks the verb with its settings is named with them, and is then the first of those that can.
+    let (id, settings) = kind.split_once(" with ").map_or((kind, None), |(id, settings)| (id, Some(settings)));
+    let can = |other: Verb| registry::find(id).is_ok_and(|kind| kind.can(other));
     match verb {
-        "insert" if can(Verb::BuildFrom) => return format!("`{kind}` is built once: build it again with all keys"),
+        "insert" if can(Verb::BuildFrom) => {
+            let again = format!("`{kind}` is built once: build it again with all keys");
+            let other = settings.and_then(|_| able.split(", ").next());
+            return other.map_or(again.clone(), |other| format!("{again}, or take {other}"));
+        }
         "be changed in its file" => return format!("{cannot}; without --in-place it is read, changed and replaced"),
         _ => {}
     }

@@ -279,9 +279,9 @@ impl AnyFilter {
     /// Whether the filter has this verb: its kind does, and the settings are those that the verb needs.
     ///
     /// ```
-    /// use bouquet::{AnyFilter, counting::shifting::Shifting, kind::Verb};
+    /// use bouquet::{AnyFilter, Shifting, kind::Verb};
     /// let set = AnyFilter::from_structure(Shifting::with_rate(100, 0.01)?)?;
-    /// let sets = AnyFilter::from_structure(Shifting::association(100, 0.01)?)?;
+    /// let sets = AnyFilter::from_structure(Shifting::of_sets([&["rose"], &["lily"]], 0.01)?)?;
     /// assert!(sets.can(Verb::Classify) && !set.can(Verb::Classify));
     /// assert!(sets.classify().is_ok() && set.classify().is_err());
     /// # Ok::<(), bouquet::Error>(())
@@ -299,8 +299,8 @@ impl AnyFilter {
     /// What a key carries.
     ///
     /// ```
-    /// use bouquet::{AnyFilter, capability::NoteType, counting::shifting::Shifting};
-    /// let sets = AnyFilter::from_structure(Shifting::association(100, 0.01)?)?;
+    /// use bouquet::{AnyFilter, Shifting, capability::NoteType};
+    /// let sets = AnyFilter::from_structure(Shifting::of_sets([&["rose"], &["lily"]], 0.01)?)?;
     /// assert_eq!(sets.note(), NoteType::Group);
     /// # Ok::<(), bouquet::Error>(())
     /// ```

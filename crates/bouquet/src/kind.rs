@@ -229,7 +229,7 @@ pub struct Rates {
 /// ```
 /// use bouquet::{AnyFilter, kind::{Config, Need, Verb}, registry};
 /// let kind = registry::find("shifting")?;
-/// assert!(kind.needs(Verb::Remove).eq([&Need { verb: Verb::Remove, parameter: "cells", word: "counters" }]));
+/// assert!(kind.needs(Verb::Remove).eq([&Need::new(Verb::Remove, "cells", "counters")]));
 /// let config = Config::new(kind.facts()).set("items", "100")?;
 /// assert!(AnyFilter::new(&config)?.remove().is_err(), "plain bits cannot give keys back");
 /// assert!(AnyFilter::new(&config.set("cells", "counters")?)?.remove().is_ok());
@@ -243,11 +243,51 @@ pub struct Need {
     pub parameter: &'static str,
     /// The word that it must have.
     pub word: &'static str,
+    /// Another choice and its word with which nothing is needed.
+    pub unless: Option<(&'static str, &'static str)>,
 }
 
 impl Need {
-    fn is_met(&self, config: &Config) -> bool {
-        config.choice(self.parameter) == self.word
+    /// The verb needs this word of this parameter, whatever else is set.
+    ///
+    /// ```
+    /// use bouquet::kind::{Need, Verb};
+    /// assert_eq!(Need::new(Verb::Remove, "cells", "counters").unless, None);
+    /// ```
+    #[must_use]
+    pub const fn new(verb: Verb, parameter: &'static str, word: &'static str) -> Self {
+        Need { verb, parameter, word, unless: None }
+    }
+
+    /// Whether these settings are enough.
+    ///
+    /// ```
+    /// use bouquet::{kind::{Config, Need, Verb}, registry};
+    /// let need = Need { unless: Some(("form", "membership")), ..Need::new(Verb::Insert, "cells", "counters") };
+    /// let config = Config::new(registry::find("shifting")?.facts());
+    /// assert!(need.is_met(&config), "its form is membership unless said otherwise");
+    /// let counts = config.set("form", "multiplicity")?;
+    /// assert!(!need.is_met(&counts) && need.is_met(&counts.set("cells", "counters")?));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_met(&self, config: &Config) -> bool {
+        let has = |(parameter, word): (&str, &str)| config.choice(parameter) == word;
+        has((self.parameter, self.word)) || self.unless.is_some_and(has)
+    }
+
+    /// The parameters that decide, the one that excuses first.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.unless.map(|(parameter, _)| parameter).into_iter().chain([self.parameter])
+    }
+}
+
+impl std::fmt::Display for Need {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some((parameter, word)) = self.unless {
+            write!(f, "{parameter}={word} or ")?;
+        }
+        write!(f, "{}={}", self.parameter, self.word)
     }
 }
 
@@ -550,12 +590,12 @@ impl Kind {
     /// ```
     /// use bouquet::{kind::Verb, registry};
     /// let kind = registry::find("shifting")?;
-    /// assert_eq!((kind.needs_text(Verb::Remove).as_str(), kind.needs_text(Verb::Insert).as_str()), ("cells=counters", ""));
+    /// assert_eq!((kind.needs_text(Verb::Remove).as_str(), kind.needs_text(Verb::Insert).as_str()), ("cells=counters", "form=membership or cells=counters"));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
     pub fn needs_text(&self, verb: Verb) -> String {
-        self.needs(verb).map(|need| format!("{}={}", need.parameter, need.word)).collect::<Vec<_>>().join(" and ")
+        self.needs(verb).map(Need::to_string).collect::<Vec<_>>().join(" and ")
     }
 
     /// The verb as people read it, with the settings that it needs.
@@ -587,6 +627,21 @@ impl Kind {
     #[must_use]
     pub fn can_with(&self, verb: Verb, config: &Config) -> bool {
         self.can(verb) && self.needs(verb).all(|need| need.is_met(config))
+    }
+
+    /// Whether a filter of these settings is built from all of its keys at once, because none can be inserted later.
+    ///
+    /// ```
+    /// use bouquet::{kind::Config, registry};
+    /// let built_once = |id| registry::find(id).map(|kind| kind.is_built_once(&Config::new(kind.facts())));
+    /// assert!(built_once("bloomier")? && !built_once("shifting")?);
+    /// let kind = registry::find("shifting")?;
+    /// assert!(kind.is_built_once(&Config::new(kind.facts()).set("form", "multiplicity")?));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_built_once(&self, config: &Config) -> bool {
+        self.can(Verb::BuildFrom) && !self.can_with(Verb::Insert, config)
     }
 
     /// What a key carries in a filter of these settings.

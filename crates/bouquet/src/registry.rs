@@ -1,7 +1,7 @@
 //! The table of everything that exists. Front ends read it and never name a kind.
 
 use crate::error::{Error, Result};
-use crate::kind::{Config, Kind, Verb};
+use crate::kind::{Config, Kind, Need, Verb};
 use crate::secrecy::Mode;
 
 /// A family of kinds: its name, what it is for, and its members.
@@ -131,7 +131,7 @@ pub(crate) fn unsupported(kind: &Kind, verb: Verb) -> Error {
 pub(crate) fn unsupported_with(kind: &Kind, verb: Verb, config: &Config) -> Error {
     let id = kind.facts().id;
     let settings: Vec<_> =
-        kind.needs(verb).map(|need| format!("{}={}", need.parameter, config.choice(need.parameter))).collect();
+        kind.needs(verb).flat_map(Need::parameters).map(|name| format!("{name}={}", config.choice(name))).collect();
     // What is nearest comes first: another setting of the same kind.
     let (mut able, others): (Vec<_>, Vec<_>) = able(verb).partition(|able| able.split(' ').next() == Some(id));
     able.extend(others);

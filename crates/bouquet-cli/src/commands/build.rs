@@ -1,10 +1,11 @@
 //! `bouquet build`: a filter from keys.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
-use bouquet::capability::Dataset;
+use bouquet::capability::{Dataset, NoteType};
 use bouquet::hash::Hashing;
-use bouquet::kind::{Config, Kind, Verb};
+use bouquet::kind::{Config, Kind};
 use bouquet::{AnyFilter, registry};
 use clap::Args;
 
@@ -20,7 +21,7 @@ use crate::output::{Coding, Destination, Waiting};
 /// Without --items the lines of the files are counted first; duplicates count, so that this is an upper bound of the
 /// distinct keys. Keys from standard input cannot be counted first: without --items and --kind they get a kind that
 /// grows; with a --kind that must know their number they are held in memory. Kinds that are built once (those that
-/// `bouquet kinds --can build_from` lists) hold their keys in memory in any case.
+/// `bouquet kinds --can build_from` lists, with settings that cannot insert) hold their keys in memory in any case.
 ///
 /// OUT is written beside, synced and renamed: an interrupted run leaves the old file whole.
 #[derive(Args)]
@@ -88,15 +89,15 @@ impl Build {
              --items N or --kind KIND chooses another",
             kind.facts().id
         );
-        let built_once = kind.can(Verb::BuildFrom);
-        if !self.absent.is_empty() && !built_once {
-            return Err(no_use_for_absent(kind));
-        }
         let config = self.settings.config(kind).map_err(|failure| match failure {
             Failure::Message(message) if grows_by_default => Failure::Message(format!("{message}; {why}")),
             failure => failure,
         })?;
         let mut config = config.hashed(self.hashing()?);
+        let built_once = kind.is_built_once(&config);
+        if !self.absent.is_empty() && !built_once {
+            return Err(no_use_for_absent(kind));
+        }
         now_at(None, "ask for fewer items or a higher rate, or give it more memory");
 
         let counts = has_parameter(kind, "items") && !config.is_set("items");
@@ -105,7 +106,12 @@ impl Build {
             held = Some(self.input.read_all("reading")?);
         }
         if counts && (held.is_some() || rereadable) {
-            let count = held.as_ref().map_or_else(|| self.input.count(), |held| Ok(held.len()))?;
+            let count = match &held {
+                // Such a filter is made for its keys, however often each comes.
+                Some(held) if built_once => distinct(held, kind.note(&config)),
+                Some(held) => held.len(),
+                None => self.input.count()?,
+            };
             // A filter of no keys is a filter too.
             config = config.set("items", &count.max(1).to_string())?;
         }
@@ -161,6 +167,11 @@ impl Build {
     }
 }
 
+/// The number of different keys.
+fn distinct(held: &Held, note: NoteType) -> u64 {
+    held.batches().flat_map(|batch| batch.keys(note)).collect::<HashSet<_>>().len() as u64
+}
+
 fn fill(config: &Config, held: &Held) -> Result<AnyFilter, Failure> {
     let mut filter = AnyFilter::new(config)?;
     for batch in held.batches() {
@@ -170,7 +181,8 @@ fn fill(config: &Config, held: &Held) -> Result<AnyFilter, Failure> {
 }
 
 fn no_use_for_absent(kind: &Kind) -> Failure {
-    let able: Vec<_> = registry::kinds().filter(|kind| kind.can(Verb::BuildFrom)).map(|kind| kind.facts().id).collect();
+    let built_once = |kind: &&Kind| kind.is_built_once(&Config::new(kind.facts()));
+    let able: Vec<_> = registry::kinds().filter(built_once).map(|kind| kind.facts().id).collect();
     let able = if able.is_empty() { "none".into() } else { able.join(", ") };
     let id = kind.facts().id;
     Failure::new(format!("kind `{id}` has no use for --absent: it is not built once; kinds that are: {able}"))

@@ -93,9 +93,15 @@ fn in_json(kind: &Kind) -> Value {
     })
 }
 
-/// The settings that a verb needs, by parameter; `None` when it needs nothing.
+/// The settings that a verb needs, by parameter, and under `unless` those with which it needs none; `None` when it never
+/// needs any.
 fn needs_in_json(kind: &Kind, verb: Verb) -> Option<(String, Value)> {
-    let needs: Map<_, _> = kind.needs(verb).map(|need| (need.parameter.to_owned(), need.word.into())).collect();
+    let mut needs: Map<_, _> = kind.needs(verb).map(|need| (need.parameter.to_owned(), need.word.into())).collect();
+    let unless: Map<_, _> =
+        kind.needs(verb).filter_map(|need| need.unless).map(|(name, word)| (name.to_owned(), word.into())).collect();
+    if !unless.is_empty() {
+        needs.insert("unless".to_owned(), unless.into());
+    }
     (!needs.is_empty()).then(|| (verb.name().to_owned(), needs.into()))
 }
 

@@ -47,9 +47,17 @@ fn two_files_are_two_sets_and_every_key_is_told_with_its_own() {
         // A query takes keys with and without their sets.
         place.run_with(&["query", "-c", "f"], in_set(1, 1..=5)).found();
         assert_eq!(place.run_with(&["query", "-c", "f"], lines(1..=1000)).found().text(), "1000\n");
-        // More keys, later.
-        place.run_with(&["add", "f"], in_set(1, 1..=10)).found();
-        assert!(share(&classified(&place, "f", 1..=10), "0,1") == 1.0);
+        // More keys, later: bits alone cannot move a key that joins its second set.
+        let added = place.run_with(&["add", "f"], in_set(1, 1..=10));
+        if cells == "cells=counters" {
+            added.found();
+            assert!(share(&classified(&place, "f", 1..=10), "0,1") == 1.0);
+        } else {
+            added.fails(&[
+                "f: `shifting with form=association and cells=bits` is built once: build it again with all keys",
+                ", or take shifting with form=membership or cells=counters",
+            ]);
+        }
     }
     // With counters, keys leave a set and stay in the other.
     place.run_with(&["remove", "f"], in_set(0, 401..=600)).found();
@@ -65,11 +73,69 @@ fn two_files_are_two_sets_and_every_key_is_told_with_its_own() {
 fn items_of_two_sets_are_checked_line_by_line() {
     let place = Place::new();
     place.file("bad", in_set(1, 1..=2) + &in_set(2, 3..=3));
-    build(&place, &["form=association"], &["bad"])
+    build(&place, &["form=association", "cells=counters"], &["bad"])
         .fails(&["bad:3: item not accepted: expected set 0 or 1, found set 2"]);
+    // What is built at once is checked when all lines are read, and told by its key.
+    build(&place, &["form=association"], &["bad"])
+        .fails(&["item not accepted: expected set 0 or 1, found set 2 for the key `key-0003`"]);
     place.file("bare", lines(1..=3));
-    build(&place, &["form=association"], &["bare"])
-        .fails(&["bare:1: item not accepted", "KEY TAB the number of a set"]);
+    for cells in ["cells=bits", "cells=counters"] {
+        build(&place, &["form=association", cells], &["bare"])
+            .fails(&["bare:1: item not accepted", "KEY TAB the number of a set"]);
+    }
+}
+
+/// The standard deviation of the share of `n` tries that succeed with probability `p`.
+fn sigma(p: f64, n: usize) -> f64 {
+    (p * (1.0 - p) / n as f64).sqrt()
+}
+
+#[test]
+fn bits_tell_of_two_sets_as_clearly_as_the_paper_says() {
+    let place = Place::new();
+    // 5,000 keys in the first set only, 5,000 in the second only, 2,500 in both; m = n k / ln 2 with k = 8.
+    place.file("first", in_set(0, (1..=5_000).chain(10_001..=12_500)));
+    place.file("second", in_set(1, 5_001..=12_500));
+    build(&place, &["form=association", "bits=144270", "hashes=8"], &["first", "second"]).found();
+    let [first, second, both, none] =
+        [1..=5_000, 5_001..=10_000, 10_001..=12_500, 20_001..=40_000].map(|keys| classified(&place, "f", keys));
+    let clear = (share(&first, "0") + share(&second, "1")) / 2.0;
+    let expected = (1.0 - 0.5f64.powi(8)).powi(2);
+    assert!((clear - 0.992).abs() < 0.003 && (clear - expected).abs() < 5.0 * sigma(expected, 10_000), "{clear}");
+    assert!(share(&both, "0,1") == 1.0 && share(&first, "") + share(&second, "") == 0.0);
+    let absent = 1.0 - share(&none, "");
+    let expected = 1.0 - (1.0 - 0.5f64.powi(8)).powi(3);
+    assert!((absent - expected).abs() < 5.0 * sigma(expected, 20_000), "{absent} {expected}");
+}
+
+#[test]
+fn bits_tell_how_often_a_key_came_as_exactly_as_the_paper_says() {
+    let place = Place::new();
+    // m/n = 20, k = 8, multiplicities 1 to 57: the stream repeats keys.
+    let times = |i: u32| 1 + i * 31 % 57;
+    let keys: String = (1..=10_000).map(|i| format!("key-{i:04}\n").repeat(times(i) as usize)).collect();
+    place.file("keys", keys);
+    build(&place, &["form=multiplicity", "bits=200000", "hashes=8"], &["keys"]).found();
+    let counts = |keys: std::ops::RangeInclusive<u32>| -> Vec<u32> {
+        let told = place.run_with(&["count", "f"], lines(keys)).lines();
+        told.iter().map(|line| line.split_once('\t').unwrap().1.trim_end_matches('+').parse().unwrap()).collect()
+    };
+    let told = counts(1..=10_000);
+    assert!(told.iter().zip(1..).all(|(&told, i)| told >= times(i)), "a count is never too low");
+    let exact = told.iter().zip(1..).filter(|&(&told, i)| told == times(i)).count() as f64 / 10_000.0;
+    assert!((exact - 0.996).abs() < 0.003, "{exact}");
+    let zero = counts(20_001..=40_000).iter().filter(|&&count| count == 0).count() as f64 / 20_000.0;
+    assert!((zero - 0.992).abs() < 0.003, "{zero}");
+    // Without a size it is made for the 10,000 keys, not for the 290,000 lines.
+    build(&place, &["form=multiplicity", "hashes=8"], &["keys"]).found();
+    let info = place.run(&["info", "--json", "f"]).found().json();
+    assert_eq!(info["parameters"]["items"], 10_000, "{info}");
+    // What was built cannot be changed.
+    let before = place.read("f");
+    place
+        .run_with(&["add", "f"], lines(1..=1))
+        .fails(&["f: `shifting with form=multiplicity and cells=bits` is built once"]);
+    assert_eq!(place.read("f"), before);
 }
 
 #[test]
@@ -114,7 +180,10 @@ fn a_verb_that_needs_other_settings_is_refused_with_them() {
     assert_eq!(place.read("f"), before);
     // The program tells the settings beforehand, too.
     let explained = place.run(&["explain", "shifting"]).found().text();
-    assert!(explained.contains("remove (with cells=counters)"), "{explained}");
+    let unwrapped = explained.split_whitespace().collect::<Vec<_>>().join(" ");
+    for able in ["insert (with form=membership or cells=counters)", "remove (with cells=counters)"] {
+        assert!(unwrapped.contains(able), "{explained}");
+    }
     let kinds = place.run(&["kinds", "--can", "classify"]).found().text();
     assert!(
         kinds.lines().any(|line| line.contains("shifting") && line.ends_with("(with form=association)")),

@@ -64,7 +64,6 @@ use crate::AnyFilter;
 use crate::capability::{Dataset, Item};
 use crate::error::Result;
 use crate::hash::{HashId, Hashing, Secret};
-use crate::kind::Verb;
 use crate::secrecy::Mode;
 
 /// The registry's row.
@@ -121,7 +120,7 @@ pub fn rebuild<'a>(filter: &AnyFilter, items: impl IntoIterator<Item = Item<'a>>
     };
     let config = filter.config().hashed(hashing);
     let mut items = items.into_iter();
-    if filter.kind().can(Verb::BuildFrom) {
+    if filter.kind().is_built_once(&config) {
         let items: Vec<_> = items.collect();
         return AnyFilter::build(&config, &Dataset { items: &items, absent: &[] });
     }
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
     use crate::capability::{Note, NoteType};
     use crate::hash::{Positions, Reduction, Scheme};
-    use crate::kind::{Config, ErrorClass, Kind, Stats, Structure};
+    use crate::kind::{Config, ErrorClass, Kind, Stats, Structure, Verb};
     use crate::theory::{adversary, spread, standard};
     use crate::{Bloom, Error, OpenOptions, registry};
 

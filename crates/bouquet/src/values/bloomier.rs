@@ -172,7 +172,7 @@ impl Mechanism for StaticMap {
     /// Tables of three cells per key, which are found at once: batches always prefetch.
     const NEAR: u64 = 0;
 
-    const NEEDS: &'static [Need] = &[Need { verb: Verb::Set, parameter: "mode", word: "mutable" }];
+    const NEEDS: &'static [Need] = &[Need::new(Verb::Set, "mode", "mutable")];
 
     type Settings = BloomierSettings;
 

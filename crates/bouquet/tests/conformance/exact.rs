@@ -319,7 +319,7 @@ impl<F: Flaw> Merge for Exact<F> {
 /// A setting that a multiset needs to give keys back.
 const CELLS: Parameter =
     Parameter { name: "cells", help: "with or without", of: ParameterType::Choice { options: &["bits", "counters"] } };
-const COUNTERS_TO_REMOVE: &[Need] = &[Need { verb: Verb::Remove, parameter: "cells", word: "counters" }];
+const COUNTERS_TO_REMOVE: &[Need] = &[Need::new(Verb::Remove, "cells", "counters")];
 
 /// A flaw and the laws that it breaks, for a multiset with values or for one with sets.
 macro_rules! flaws {

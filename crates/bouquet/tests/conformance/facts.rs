@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use bouquet::capability::NoteType;
-use bouquet::kind::{Facts, Kind, ParameterType, Text, Verb};
+use bouquet::kind::{Facts, Kind, Parameter, ParameterType, Text, Verb};
 use bouquet::registry;
 
 fn each(check: impl Fn(&'static Kind, &'static Facts)) {
@@ -111,13 +111,14 @@ fn parameters_are_distinct_explained_and_have_defaults_in_range() {
 fn verbs_need_words_of_the_schema_that_are_not_the_usual_ones() {
     each(|kind, facts| {
         for need in Verb::ALL.iter().flat_map(|&verb| kind.needs(verb)) {
-            let what = format!("`{}` of `{}` needs {}={}", need.verb.name(), facts.id, need.parameter, need.word);
+            let what = format!("`{}` of `{}` needs {need}", need.verb.name(), facts.id);
             assert!(kind.can(need.verb), "{what}, but is not registered");
-            let parameter = facts.parameters.iter().find(|parameter| parameter.name == need.parameter);
-            let Some(ParameterType::Choice { options }) = parameter.map(|parameter| parameter.of) else {
-                panic!("{what}, which is no choice");
+            let words = |name| match facts.parameters.iter().find(|parameter| parameter.name == name) {
+                Some(Parameter { of: ParameterType::Choice { options }, .. }) => *options,
+                other => panic!("{what}: {name} is no choice but {other:?}"),
             };
-            assert!(options[1..].contains(&need.word), "{what}, of {options:?}");
+            assert!(words(need.parameter)[1..].contains(&need.word), "{what}: not a word, or the usual one");
+            assert!(need.unless.is_none_or(|(name, word)| words(name).contains(&word)), "{what}: not a word");
         }
     });
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bouquet::capability::{Answer, Dataset, Item, Multiplicity, Note, NoteType, Value};
 use bouquet::hash::Hashing;
-use bouquet::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Verb};
+use bouquet::kind::{Config, ErrorClass, Facts, Kind, Need, Parameter, ParameterType, Setting, Verb};
 use bouquet::{AnyFilter, Error, OpenOptions};
 
 /// What a law says of a kind: nothing, or why it does not hold.
@@ -132,8 +132,9 @@ impl Subject {
     /// verbs depend on, as far as it can be had.
     pub fn all(kind: &'static Kind) -> Vec<Self> {
         let mut subjects = vec![Subject::new(kind)];
-        let depends =
-            |name: &str| Verb::ALL.iter().flat_map(|&verb| kind.needs(verb)).any(|need| need.parameter == name);
+        let concerns =
+            |need: &Need, name: &str| need.parameter == name || need.unless.is_some_and(|(of, _)| of == name);
+        let depends = |name: &str| Verb::ALL.iter().flat_map(|&verb| kind.needs(verb)).any(|need| concerns(need, name));
         for parameter in kind.facts().parameters.iter().filter(|parameter| depends(parameter.name)) {
             let ParameterType::Choice { options } = parameter.of else { continue };
             let with = |(settings, word): (&Settings, &'static str)| {
@@ -236,12 +237,14 @@ impl Subject {
 
     /// A kind that does not let itself be told the number of sets has as many as it takes keys for.
     fn sets_of(&self, config: &Config) -> u64 {
-        if self.has_parameter("sets") || !self.can(Verb::Insert) {
+        if self.has_parameter("sets") {
             return GROUPS;
         }
-        let Ok(mut filter) = AnyFilter::new_of_kind(self.kind, config) else { return GROUPS };
-        let mut takes = |set| filter.insert()?.insert(Item::new(b"a key", Note::Group(set)));
-        (0..GROUPS).take_while(|&set| takes(set).is_ok()).count().max(1) as u64
+        let takes = |set| {
+            let items = [Item::new(b"a key", Note::Group(set))];
+            AnyFilter::build_of_kind(self.kind, config, &Dataset { items: &items, absent: &[] }).is_ok()
+        };
+        (0..GROUPS).take_while(|&set| takes(set)).count().max(1) as u64
     }
 
     /// The note of a key, a function of its number.

@@ -148,7 +148,7 @@ impl Contest {
         let items: Vec<_> = present.iter().zip(0..).map(|(key, number)| Item::new(key, note(number))).collect();
         let per_key = |start: Instant, keys: usize| start.elapsed().as_nanos() as f64 / keys as f64;
 
-        let mut filter = if kind.can(Verb::BuildFrom) {
+        let mut filter = if kind.is_built_once(config) {
             let start = Instant::now();
             let filter = AnyFilter::build(config, &Dataset { items: &items, absent: &[] })?;
             tally.inserts.push(per_key(start, items.len()));
@@ -227,7 +227,9 @@ impl Contest {
 fn configured(kind: &'static Kind, verbs: &[Verb], items: &str, fpr: &str, set: &[(&str, &str)]) -> Result<Config> {
     let mut config = Config::new(kind.facts()).set("items", items)?.set("fpr", fpr)?;
     for need in verbs.iter().flat_map(|verb| kind.needs(*verb)) {
-        config = config.set(need.parameter, need.word)?;
+        if !need.is_met(&config) {
+            config = config.set(need.parameter, need.word)?;
+        }
     }
     for (name, value) in set.iter().filter(|(name, _)| has_parameter(kind, name)) {
         config = config.set(name, value)?;
@@ -235,7 +237,7 @@ fn configured(kind: &'static Kind, verbs: &[Verb], items: &str, fpr: &str, set: 
     // A kind that is built once may not know its size before it has the keys.
     match kind.plan(&config) {
         Ok(plan) => refuse_beyond_memory(&plan)?,
-        Err(_) if kind.can(Verb::BuildFrom) => {}
+        Err(_) if kind.is_built_once(&config) => {}
         Err(error) => return Err(error),
     }
     Ok(config)

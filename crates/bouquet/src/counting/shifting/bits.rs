@@ -1,10 +1,15 @@
 //! The bits behind the bases: how they are read, set and cleared, and how often they say something about an absent key.
 
-use super::shape::Shape;
-use super::{Form, Shifting};
+use super::settings::Shape;
+use super::{Form, ShiftedBits};
 use crate::hash::{Digest, Positions};
 
-impl Shifting {
+impl ShiftedBits {
+    /// Words that a query of a present key reads.
+    pub(super) fn reads(&self) -> u32 {
+        self.shape.places.hashes()
+    }
+
     /// At least 57 bits from a position on, the lowest that of the position: one read of a word that begins at any
     /// byte.
     #[inline]
@@ -34,7 +39,7 @@ impl Shifting {
     }
 
     #[inline]
-    pub(super) fn contains_digest(&self, digest: Digest) -> bool {
+    pub(super) fn holds(&self, digest: Digest) -> bool {
         match self.shape.form {
             Form::Membership => self.candidates(digest, 1 | 1 << self.shape.offsets(digest)[1], true) != 0,
             Form::Association => {
@@ -59,7 +64,7 @@ impl Shifting {
     }
 
     /// Puts a key at an offset and says whether a bit was new.
-    pub(super) fn put(&mut self, digest: Digest, offset: u32) -> bool {
+    pub(super) fn mark(&mut self, digest: Digest, offset: u32) -> bool {
         let cells = self.cells(digest, offset);
         let mut fresh = false;
         for &cell in cells.iter() {
@@ -71,8 +76,8 @@ impl Shifting {
         fresh
     }
 
-    /// Takes a key from an offset. A counter that is full stays so for ever.
-    pub(super) fn take(&mut self, digest: Digest, offset: u32) {
+    /// Takes a key from an offset. A counter that is full stays so forever.
+    pub(super) fn unmark(&mut self, digest: Digest, offset: u32) {
         let cells = self.cells(digest, offset);
         let Some(counters) = &mut self.counters else { return };
         let full = counters.max();

@@ -1,29 +1,48 @@
 //! The multiplicity form: how often a key is in.
 
-use super::{Form, Shifting};
+use super::{Form, ShiftedBits, Shifting};
+use crate::capability::{Item, Note};
 use crate::error::{Error, Result};
 use crate::hash::Digest;
 use crate::key::Key;
+use crate::shell::Hashed;
 
 impl Shifting {
-    /// Inserts so many occurrences of a key of the multiplicity form at once and says whether it was certainly new. A
-    /// key that is inserted only so has no more than k bits.
+    /// A filter of keys with their multiplicities, of which those up to 57 can be told; an absent key is counted with
+    /// probability `fpr`. A key that is listed twice comes as often as both say.
     ///
     /// ```
-    /// use bouquet::counting::shifting::Shifting;
-    /// let mut filter = Shifting::multiplicity(1_000, 0.001)?;
+    /// use bouquet::Shifting;
+    /// let filter = Shifting::of_counts(&[("rose", 3), ("lily", 1_000), ("rose", 4)], 0.001)?;
+    /// assert_eq!((filter.count("rose").count, filter.count("iris").count), (7, 0));
+    /// assert!(filter.count("lily").at_least, "57 is the most that can be told");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn of_counts<K: AsRef<[u8]>>(counts: &[(K, u64)], fpr: f64) -> Result<Self> {
+        let items = counts.iter().map(|(key, times)| Item::new(key.as_ref(), Note::Amount(*times))).collect();
+        Self::of_form(Form::Multiplicity, items, fpr)
+    }
+
+    /// Inserts so many occurrences, at least one, of a key of the multiplicity form at once and says whether it was
+    /// certainly new. Needs counters: bits alone cannot be moved to another count.
+    ///
+    /// ```
+    /// use bouquet::{Shifting, ShiftingSettings, counting::shifting::{Cells, Form}};
+    /// let (form, cells) = (Some(Form::Multiplicity), Some(Cells::Counters));
+    /// let mut filter = Shifting::with(ShiftingSettings { items: Some(1_000), form, cells, ..Default::default() })?;
     /// assert!(filter.insert_times("rose", 7)?);
     /// assert_eq!(filter.count("rose").count, 7);
     /// filter.insert_times("rose", 1_000)?;
-    /// assert!(filter.count("rose").at_least, "57 is the most that can be told");
+    /// assert!(filter.count("rose").at_least, "14 is the most that can be told");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn insert_times<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<bool> {
         self.need_form(Form::Multiplicity, "insert several times")?;
-        let digest = self.array.digest(key);
-        Ok(key.with_bytes(|key| self.raise(key, digest, times)))
+        self.insert_with(key, Note::Amount(times))
     }
+}
 
+impl ShiftedBits {
     /// The offset of a multiplicity, of which the largest stands for all above it.
     pub(super) fn offset_of(&self, count: u64) -> u32 {
         count.clamp(1, self.shape.span.into()) as u32 - 1
@@ -35,38 +54,42 @@ impl Shifting {
         u64::from(64 - self.candidates(digest, u64::MAX >> (64 - self.shape.span), false).leading_zeros())
     }
 
-    pub(super) fn raise(&mut self, key: &[u8], digest: Digest, times: u64) -> bool {
-        let seen = self.largest(digest);
-        if times == 0 {
-            return seen == 0;
+    /// What the table says of a key or, without one, the filter itself.
+    fn known(&self, key: Hashed<'_>) -> u64 {
+        match &self.table {
+            Some(table) => table.get(key.bytes).copied().unwrap_or(0),
+            None => self.largest(key.digest),
         }
-        let old = self.table.as_ref().map_or(seen, |table| table.get(key).copied().unwrap_or(0));
-        let new = old.saturating_add(times);
-        let (from, to) = (self.offset_of(old), self.offset_of(new));
-        if old == 0 || from != to {
-            if old > 0 {
-                self.take(digest, from);
-            }
-            self.put(digest, to);
-        }
-        self.remember(key, new);
+    }
+
+    pub(super) fn raise(&mut self, key: Hashed<'_>, times: u64) -> bool {
+        let (fresh, old) = (self.largest(key.digest) == 0, self.known(key));
+        self.move_count(key, old, old.saturating_add(times));
         self.items = self.items.saturating_add(times);
         self.inserted = self.inserted.saturating_add(1);
-        seen == 0
+        fresh
     }
-    /// Takes one occurrence out.
-    pub(super) fn lower(&mut self, key: &[u8], digest: Digest) -> Result<()> {
-        let seen = self.largest(digest);
-        let old = self.table.as_ref().map_or(seen, |table| table.get(key).copied().unwrap_or(0));
-        let new = old.checked_sub(1).ok_or(Error::NotPresent)?;
-        let (from, to) = (self.offset_of(old), self.offset_of(new));
-        if new == 0 || from != to {
-            self.take(digest, from);
-            if new > 0 {
-                self.put(digest, to);
+
+    /// Takes occurrences out, all or none.
+    pub(super) fn lower(&mut self, key: Hashed<'_>, times: u64) -> Result<()> {
+        let old = self.known(key);
+        self.move_count(key, old, old.checked_sub(times).ok_or(Error::NotPresent)?);
+        self.items = self.items.saturating_sub(times);
+        Ok(())
+    }
+
+    /// Changes the count of a key from `old` to `new` in the bits and in the table.
+    fn move_count(&mut self, key: Hashed<'_>, old: u64, new: u64) {
+        let offset = |count: u64| (count > 0).then(|| self.offset_of(count));
+        let (from, to) = (offset(old), offset(new));
+        if from != to {
+            if let Some(from) = from {
+                self.unmark(key.digest, from);
+            }
+            if let Some(to) = to {
+                self.mark(key.digest, to);
             }
         }
-        self.remember(key, new);
-        Ok(())
+        self.remember(key.bytes, new);
     }
 }

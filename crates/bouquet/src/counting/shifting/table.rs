@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::{Form, Shifting};
+use super::{Form, ShiftedBits};
 use crate::error::{Error, Result};
 
 /// What keys say, exactly: for association the sets as bits 0 and 1, for multiplicity the number of occurrences.
 pub(super) type Table = HashMap<Box<[u8]>, u64>;
 
-impl Shifting {
+impl ShiftedBits {
     pub(super) fn remember(&mut self, key: &[u8], value: u64) {
         let Some(table) = &mut self.table else { return };
         if value == 0 {

@@ -2,17 +2,25 @@ use std::collections::HashMap;
 
 use super::*;
 use crate::AnyFilter;
-use crate::capability::{Item, Note};
+use crate::capability::BuildFrom;
 use crate::error::Error;
 use crate::hash::Hashing;
 use crate::hash::SplitMix;
-use crate::kind::{ErrorClass, Structure, Verb};
+use crate::kind::{Config, ErrorClass, Structure, Verb};
 use crate::theory::{shifting, spread};
 
+fn config(settings: &[(&str, &str)], seed: u64) -> Config {
+    let empty = Config::new(KIND.facts()).hashed(Hashing::seeded(seed));
+    settings.iter().fold(empty, |config, (name, text)| config.set(name, text).unwrap())
+}
+
 fn filter(settings: &[(&str, &str)], seed: u64) -> Shifting {
-    let config =
-        settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap());
-    Shifting::from_config(&config.hashed(Hashing::seeded(seed))).unwrap()
+    Shifting::from_config(&config(settings, seed)).unwrap()
+}
+
+/// The filter of these items, built at once.
+fn built(settings: &[(&str, &str)], seed: u64, items: &[Item<'_>]) -> Shifting {
+    Shifting::build_from(&config(settings, seed), &Dataset { items, absent: &[] }).unwrap()
 }
 
 const STRANGERS: u64 = 1 << 40;
@@ -24,7 +32,7 @@ fn the_membership_rate_is_the_predicted_one_with_half_the_reads() {
     (0..n).for_each(|key| {
         set.insert(&key).unwrap();
     });
-    assert_eq!(set.reads(), k / 2);
+    assert_eq!(set.mechanism.reads(), k / 2);
     assert!((0..n).all(|key| set.contains(&key)));
     let found = (STRANGERS..STRANGERS + queries).filter(|key| set.contains(key)).count() as f64 / queries as f64;
     let sigma = spread::test_sigma(m, n, k, queries);
@@ -32,8 +40,8 @@ fn the_membership_rate_is_the_predicted_one_with_half_the_reads() {
     for expected in [0.008_68, shifting::membership_rate(m, n, k, 57)] {
         assert!((found - expected).abs() < 5.0 * sigma, "{found} {expected}");
     }
-    let own = spread::test_sigma_conditional(set.rate_now(), queries);
-    assert!((found - set.rate_now()).abs() < 5.0 * own, "{found} {}", set.rate_now());
+    let own = spread::test_sigma_conditional(set.mechanism.rate_now(), queries);
+    assert!((found - set.mechanism.rate_now()).abs() < 5.0 * own, "{found} {}", set.mechanism.rate_now());
 }
 
 /// The sets of a key in the association test: 5,000 in the first only, 5,000 in the second only, 2,500 in both.
@@ -65,44 +73,47 @@ fn clear_share(sets: &Shifting) -> f64 {
 
 #[test]
 fn the_true_class_is_always_a_candidate_and_nearly_always_the_only_one() {
-    let m = (UNION as f64 * 8.0 / std::f64::consts::LN_2).ceil().to_string();
-    // Counters move a key that joins its second set, so that it has k bits, as when both sets are known beforehand.
-    let settings = [("form", "association"), ("bits", m.as_str()), ("hashes", "8"), ("cells", "counters")];
-    let mut sets = filter(&settings, 3);
-    for key in 0..UNION {
-        for &set in sets_of(key) {
-            sets.insert_into(&key, set).unwrap();
-        }
-    }
-    let clear = clear_share(&sets);
-    assert!((clear - 0.992).abs() < 0.003, "{clear}");
+    let m = (UNION as f64 * 8.0 / std::f64::consts::LN_2).ceil() as u64;
+    let bits = m.to_string();
+    let settings = [("form", "association"), ("bits", bits.as_str()), ("hashes", "8")];
+    let keys: Vec<[u8; 8]> = (0..UNION).map(u64::to_le_bytes).collect();
+    let items =
+        (0..).zip(&keys).flat_map(|(key, bytes)| sets_of(key).iter().map(|&set| Item::new(bytes, Note::Group(set))));
+    let mut items: Vec<Item<'_>> = items.collect();
+    let expected = shifting::clear_answer(m, UNION, 8);
+    let sigma = spread::test_sigma_conditional(expected, UNION);
+    let check = |sets: &Shifting| {
+        let clear = clear_share(sets);
+        assert!((clear - 0.992).abs() < 0.003 && (clear - expected).abs() < 5.0 * sigma, "{clear} {expected}");
+    };
 
-    // Bits alone: a key that joins its second set keeps its first bits, so its answer is not clear, but never wrong.
-    let mut bits = filter(&settings[..3], 3);
-    for key in 0..UNION {
-        for &set in sets_of(key).iter().rev() {
-            bits.insert_into(&key, set).unwrap();
-        }
+    // Bits, from the whole data set: k of them for each key, in whatever order the sets come.
+    let sets = built(&settings, 3, &items);
+    check(&sets);
+    items.reverse();
+    assert_eq!(built(&settings, 3, &items), sets);
+
+    // Counters move a key that joins its second set, so that the same bits remain.
+    let mut moved = filter(&[&settings[..], &[("cells", "counters")]].concat(), 3);
+    for item in &items {
+        moved.insert_with(item.key, item.note).unwrap();
     }
-    clear_share(&bits);
-    let clear = |keys: std::ops::Range<u64>| keys.filter(|key| bits.classes(key).unwrap().is_clear()).count() as u64;
-    assert_eq!(clear(10_000..UNION), 0, "a key in both still seems to be in one");
-    // Of the others two offsets must fail, each by a zero among eight bits.
-    let expected = (1.0 - (bits.bits().count_ones() as f64 / bits.bits().len() as f64).powi(8)).powi(2);
-    let share = clear(0..10_000) as f64 / 10_000.0;
-    assert!((share - expected).abs() < 5.0 * spread::test_sigma_conditional(expected, 10_000), "{share} {expected}");
-    assert!((0..UNION).all(|key| sets_of(key).iter().all(|set| bits.classify(&key).unwrap().contains(set))));
+    check(&moved);
 }
 
 #[test]
 fn multiplicities_are_never_too_low_and_absent_keys_count_zero() {
     let (n, m) = (10_000u64, 200_000);
-    let mut counts = Shifting::with_size(Form::Multiplicity, m, 8).unwrap();
     let mut random = SplitMix::new(5);
     let times: Vec<u64> = (0..n).map(|_| 1 + random.below(57)).collect();
-    for (key, &times) in (0..).zip(&times) {
-        counts.insert_times::<u64>(&key, times).unwrap();
-    }
+    let keys: Vec<[u8; 8]> = (0..n).map(u64::to_le_bytes).collect();
+    let settings = [("form", "multiplicity"), ("bits", "200000"), ("hashes", "8")];
+    // A stream in which each key comes as often as it is told to come in the other.
+    let stream = keys.iter().zip(&times).flat_map(|(key, &times)| (0..times).map(move |_| Item::from(key.as_slice())));
+    let amounts = keys.iter().zip(&times).map(|(key, &times)| Item::new(key, Note::Amount(times)));
+    let counts = built(&settings, 1, &stream.collect::<Vec<_>>());
+    assert_eq!(built(&settings, 1, &amounts.collect::<Vec<_>>()), counts);
+    assert_eq!(counts.items(), times.iter().sum::<u64>());
     let mut exact = 0;
     for (key, &times) in (0u64..).zip(&times) {
         let told = counts.count(&key).count;
@@ -111,11 +122,12 @@ fn multiplicities_are_never_too_low_and_absent_keys_count_zero() {
     }
     let expected = (1..=57).map(|j| shifting::exact_count(m, n, 8, 57, j)).sum::<f64>() / 57.0;
     let sigma = spread::test_sigma_conditional(expected, n);
-    assert!((exact as f64 / n as f64 - expected).abs() < 5.0 * sigma, "{exact} {expected}");
+    let exact = exact as f64 / n as f64;
+    assert!((exact - 0.996).abs() < 0.003 && (exact - expected).abs() < 5.0 * sigma, "{exact} {expected}");
     let queries = 100_000;
     let zero = (STRANGERS..STRANGERS + queries).filter(|key| counts.count(key).count == 0).count() as f64;
     assert!((zero / queries as f64 - 0.992).abs() < 0.003, "{zero}");
-    let own = 1.0 - counts.rate_now();
+    let own = 1.0 - counts.mechanism.rate_now();
     let sigma = spread::test_sigma_conditional(own, queries);
     assert!((zero / queries as f64 - own).abs() < 5.0 * sigma, "{zero} {own}");
 }
@@ -124,8 +136,8 @@ fn multiplicities_are_never_too_low_and_absent_keys_count_zero() {
 fn removing_all_leaves_an_empty_vector() {
     let empty = |filter: &Shifting| {
         assert_eq!(filter.bits().count_ones(), 0);
-        assert_eq!(filter.counters.as_ref().unwrap().count_nonzero(), 0);
-        assert!(filter.table.as_ref().is_none_or(HashMap::is_empty));
+        assert_eq!(filter.mechanism.counters.as_ref().unwrap().count_nonzero(), 0);
+        assert!(filter.mechanism.table.as_ref().is_none_or(HashMap::is_empty));
         assert_eq!(filter.items(), 0);
     };
     let counters = ("cells", "counters");
@@ -179,8 +191,9 @@ fn an_exact_table_keeps_counts_true_through_random_changes() {
     }
     // Only the offsets of the present counts have bits: what was left is gone.
     let present = model.iter().filter(|&&count| count > 0).count() as u64;
-    let held: u64 = counts.counters.as_ref().unwrap().iter().sum();
-    assert!(held <= present * u64::from(counts.hashes()) && held > present * u64::from(counts.hashes()) * 9 / 10);
+    let held: u64 = counts.mechanism.counters.as_ref().unwrap().iter().sum();
+    let most = present * u64::from(counts.mechanism.shape.hashes);
+    assert!(held <= most && held > most * 9 / 10);
 }
 
 #[test]
@@ -215,7 +228,7 @@ fn a_window_is_the_bits_from_its_base_on() {
     for base in 0..300 {
         for offset in 0..MAX_SPAN {
             assert_eq!(
-                set.window(base) >> offset & 1 == 1,
+                set.mechanism.window(base) >> offset & 1 == 1,
                 set.bits().get(base + u64::from(offset)),
                 "{base} {offset}"
             );
@@ -223,20 +236,22 @@ fn a_window_is_the_bits_from_its_base_on() {
     }
     for offset in 1..MAX_SPAN {
         let pairs = (0..300).filter(|&base| set.bits().get(base) && set.bits().get(base + u64::from(offset))).count();
-        assert_eq!(set.pairs(offset), pairs as f64 / 300.0);
+        assert_eq!(set.mechanism.pairs(offset), pairs as f64 / 300.0);
     }
 }
 
 #[test]
 fn verbs_of_another_form_are_refused() {
-    let (mut set, mut counts) = (Shifting::with_rate(10, 0.1).unwrap(), Shifting::multiplicity(10, 0.1).unwrap());
+    let mut set = Shifting::with_rate(10, 0.1).unwrap();
+    let mut counts = filter(&[("items", "10"), ("form", "multiplicity"), ("cells", "counters")], 1);
+    let mut sets = filter(&[("items", "10"), ("form", "association"), ("cells", "counters")], 1);
     let unsupported = |result: Result<()>| assert!(matches!(result, Err(Error::Unsupported { .. })));
     unsupported(set.insert_into("rose", 0).map(drop));
     unsupported(set.insert_times("rose", 2).map(drop));
     unsupported(set.remove("rose"));
     unsupported(counts.classes("rose").map(drop));
     unsupported(counts.remove_from("rose", 0));
-    assert!(matches!(Shifting::association(10, 0.1).unwrap().insert_into("rose", 7), Err(Error::Item { .. })));
+    assert!(matches!(sets.insert_into("rose", 7), Err(Error::Item { .. })));
 }
 
 /// A filter as front ends hold it, after a frame.
@@ -290,10 +305,61 @@ fn a_verb_without_its_setting_is_refused_with_the_setting() {
     for form in ["membership", "association", "multiplicity"] {
         let mut bits = dynamic(&[("items", "100"), ("form", form)]);
         refused(bits.remove().map(drop), "cells=bits", "cells=counters");
-        assert!(!bits.can(Verb::Remove) && bits.can(Verb::Insert));
+        assert!(!bits.can(Verb::Remove));
+        assert_eq!(bits.can(Verb::Insert), form == "membership");
+        if form != "membership" {
+            let with = format!("form={form} and cells=bits");
+            refused(bits.insert().map(drop), &with, "form=membership or cells=counters");
+        }
         assert_eq!(bits.can(Verb::Classify), form == "association");
         if form != "association" {
             refused(bits.classify().map(drop), &format!("form={form}"), "form=association");
         }
     }
+}
+
+#[test]
+fn bits_that_tell_more_than_membership_refuse_keys_that_stream_in() {
+    let sets = [("items", "10"), ("form", "association")];
+    let counts = [("items", "10"), ("form", "multiplicity")];
+    for (settings, note) in [(sets, Note::Group(0)), (counts, Note::None)] {
+        let mut filter = filter(&settings, 1);
+        let empty = filter.clone();
+        assert!(matches!(filter.insert_with("rose", note), Err(Error::Build { .. })));
+        assert_eq!(filter, empty);
+    }
+}
+
+/// What the sets and counts of a whole data set are told as by the handle, after a frame.
+#[test]
+fn bits_are_built_whole_and_tell_through_the_handle_what_the_paper_says() {
+    let keys: Vec<[u8; 8]> = (0..UNION).map(u64::to_le_bytes).collect();
+    let strangers: Vec<[u8; 8]> = (STRANGERS..STRANGERS + 100_000).map(u64::to_le_bytes).collect();
+    let build = |settings: &[(&str, &str)], items: &[Item<'_>]| {
+        reopened(&AnyFilter::build(&config(settings, 11), &Dataset { items, absent: &[] }).unwrap())
+    };
+    let of_key =
+        |(key, bytes): (u64, &'_ [u8; 8])| sets_of(key).iter().map(move |&set| (*bytes, set)).collect::<Vec<_>>();
+    let pairs: Vec<_> = (0..).zip(&keys).flat_map(of_key).collect();
+    let items: Vec<_> = pairs.iter().map(|(key, set)| Item::new(key, Note::Group(*set))).collect();
+    // m = n k / ln 2.
+    let sets = build(&[("form", "association"), ("bits", "144270"), ("hashes", "8")], &items);
+    let told = |key: u64| sets.classify().unwrap().classify(&keys[key as usize]);
+    assert!((0..UNION).all(|key| sets_of(key).iter().all(|set| told(key).contains(set))));
+    let exact = (0..10_000).filter(|&key| told(key) == sets_of(key)).count() as f64 / 10_000.0;
+    assert!((exact - 0.992).abs() < 0.003, "{exact}");
+    let spurious = strangers.iter().filter(|key| sets.contains().unwrap().contains(key.as_slice())).count() as f64;
+    assert!((spurious / 1e5 - 0.0117).abs() < 5.0 * spread::test_sigma_conditional(0.0117, 100_000), "{spurious}");
+
+    let times = |key: usize| 1 + key * 31 % 57;
+    let stream = keys[..10_000].iter().enumerate();
+    let stream: Vec<_> = stream.flat_map(|(key, bytes)| vec![Item::from(bytes.as_slice()); times(key)]).collect();
+    // m/n = 20.
+    let counts = build(&[("form", "multiplicity"), ("bits", "200000"), ("hashes", "8")], &stream);
+    let told = |key: &[u8]| counts.count().unwrap().count(key).count as usize;
+    assert!((0..10_000).all(|key| told(&keys[key]) >= times(key)));
+    let exact = (0..10_000).filter(|&key| told(&keys[key]) == times(key)).count() as f64 / 10_000.0;
+    assert!((exact - 0.996).abs() < 0.003, "{exact}");
+    let zero = strangers.iter().filter(|key| told(key.as_slice()) == 0).count() as f64 / 1e5;
+    assert!((zero - 0.992).abs() < 0.003, "{zero}");
 }

@@ -58,7 +58,7 @@ const FACTS: Facts = Facts {
 impl Structure for FilterBank {
     const FACTS: Facts = FACTS;
 
-    const NEEDS: &'static [Need] = &[Need { verb: Verb::Remove, parameter: "cells", word: "counters" }];
+    const NEEDS: &'static [Need] = &[Need::new(Verb::Remove, "cells", "counters")];
 
     fn plan(config: &Config) -> Result<Plan> {
         let shape = Shape::plan(config)?;
