@@ -401,7 +401,8 @@ impl Take for SpectralCounters {
         }
         let frozen = self.cells.store.max();
         let (least, recurs) = minimum(&self.cells, digest);
-        if least == 0 || least < times {
+        // A counter at its end may stand for any number.
+        if least == 0 || least < times.min(frozen) {
             return Err(Error::NotPresent);
         }
         self.cells.sub_from_all(digest, times, frozen);

@@ -180,4 +180,7 @@ fn a_full_counter_stays() {
     filter.add("rose", 20);
     filter.remove_with("rose", Amount(10)).unwrap();
     assert_eq!(filter.count("rose"), Multiplicity { count: 15, at_least: true });
+    filter.add("rose", 100);
+    filter.remove_with("rose", Amount(100)).unwrap();
+    assert_eq!(filter.items(), 10, "what went in beyond the end of a counter comes out again");
 }
