@@ -5,7 +5,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, probes};
 use crate::key::Key;
-use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Stats, Text, kind};
+use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
 use crate::parts::bit_array::{self, BitArray};
 use crate::shell::{ByRate, Filter, Hashed, Mechanism, Put, Tally, Test};
 use crate::store::BitStore;
@@ -63,6 +63,13 @@ impl Mechanism for AdaptiveBits {
     };
 
     const IN_PLACE: bool = true;
+
+    const SPECIALS: &'static [Special<Adaptive>] = &[Special::ask(
+        "estimate",
+        Takes::Key,
+        "the corrected count, right on average for keys whose insertions are spread over all",
+        |filter, argument| Ok(Reply::Real(filter.estimate(argument.key()?))),
+    )];
 
     type Settings = AdaptiveSettings;
 

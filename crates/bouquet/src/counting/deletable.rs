@@ -5,7 +5,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
-use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Stats, Text, kind};
+use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
 use crate::parts::bit_array::{self, BitArray};
 use crate::shell::{ByRate, Filter, Hashed, Mechanism, Put, Take, Test, Unite};
 use crate::store::BitStore;
@@ -71,6 +71,11 @@ impl Mechanism for DeletableBits {
     };
 
     const IN_PLACE: bool = true;
+
+    const SPECIALS: &'static [Special<Deletable>] =
+        &[Special::ask("deletable", Takes::Key, "whether the key is in and can be removed", |filter, argument| {
+            Ok(Reply::Truth(filter.is_deletable(argument.key()?)))
+        })];
 
     type Settings = DeletableSettings;
 

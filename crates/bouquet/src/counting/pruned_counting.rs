@@ -5,7 +5,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::key::Key;
-use crate::kind::{Facts, Kind, Plan, Rates, Stats, Text, kind};
+use crate::kind::{Facts, Kind, Plan, Rates, Special, Stats, Takes, Text, kind};
 use crate::parts::counter_array::{Placement, Places};
 use crate::shell::{Filter, Hashed, Lookup, Mechanism, Put, Take, Test};
 use crate::store::{Counters, Words};
@@ -103,6 +103,18 @@ impl Mechanism for Pruned {
     };
 
     const NEEDS_BYTES: bool = true;
+
+    const SPECIALS: &'static [Special<PrunedTable>] = &[
+        Special::ask("crowded", Takes::Nothing, "the items beyond the first of their bucket", |table, _| {
+            Ok(table.crowded().into())
+        }),
+        Special::act(
+            "balance",
+            Takes::Number,
+            "drives items out of crowded buckets, by at most this many boosts, and tells how many it took",
+            |table, argument| Ok(table.balance(argument.number()?)?.into()),
+        ),
+    ];
 
     type Settings = PrunedSettings;
 

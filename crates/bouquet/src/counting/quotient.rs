@@ -5,7 +5,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
-use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Stats, Text, kind};
+use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
 use crate::shell::{self, Expand, Filter, Hashed, MOST_ITEMS, Mechanism, Meet, Put, Take, Tally, Test, Unite};
 use crate::store::BitStore;
 use crate::theory::{fingerprints, special};
@@ -96,6 +96,16 @@ impl Mechanism for Quotient {
         note: NoteType::None,
         parameters: &[],
     };
+
+    const SPECIALS: &'static [Special<QuotientFilter>] = &[Special::ask(
+        "fingerprints",
+        Takes::Nothing,
+        "the hashes in the filter with their counts: all that is left of the keys",
+        |filter, _| {
+            let rows = filter.fingerprints().map(|(hash, count)| vec![hash.into(), count.into()]);
+            Ok(Reply::Table(&["hash", "count"], rows.collect()))
+        },
+    )];
 
     type Settings = QuotientSettings;
 

@@ -5,7 +5,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Result, same};
 use crate::hash::{Digest, Hashing, SplitMix, probes};
 use crate::key::Key;
-use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Stats, Text, kind};
+use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Special, Stats, Takes, Text, kind};
 use crate::parts::bit_array::flat_places;
 use crate::parts::counter_array::Places;
 use crate::shell::{Filter, Hashed, Mechanism, Put, Tally, Test, Unite, batch};
@@ -113,6 +113,18 @@ impl Mechanism for SpaceCodeBits {
     };
 
     const IN_PLACE: bool = true;
+
+    const SPECIALS: &'static [Special<SpaceCode>] = &[
+        Special::ask("estimate", Takes::Key, "the most likely number of arrivals", |filter, argument| {
+            Ok(filter.estimate(argument.key()?).reply())
+        }),
+        Special::ask(
+            "mean-value",
+            Takes::Key,
+            "the number of arrivals by the mean-value estimator",
+            |filter, argument| Ok(filter.mean_value(argument.key()?).reply()),
+        ),
+    ];
 
     type Settings = SpaceCodeSettings;
 

@@ -4,7 +4,7 @@ use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::key::Key;
-use crate::kind::{ErrorClass, Facts, Kind, Parameter, Text, common, kind};
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Reply, Special, Takes, Text, common, kind};
 use crate::parts::counter_array::{COUNTERS, CounterStore, Places, Sizes};
 use crate::parts::counting_over::{CountingOver, CountingStore, StoreSettings};
 use crate::shell::{ByRate, Choice, Fields, Filter, Settings, choices, fields};
@@ -179,6 +179,17 @@ impl CountingStore for TernaryCells {
 
     const IN_PLACE: bool = true;
     const KEEPS_FROZEN_KEYS: bool = true;
+
+    const SPECIALS: &'static [Special<TernaryBloom>] = &[
+        CountingOver::TO_BLOOM,
+        Special::ask("certainty", Takes::Key, "yes, no, or ? where every cell of the key is X", |filter, argument| {
+            Ok(match filter.query(argument.key()?) {
+                Membership::Yes => Reply::Truth(true),
+                Membership::No => Reply::Truth(false),
+                Membership::Indeterminable => Reply::Unknown,
+            })
+        }),
+    ];
 
     type Settings = TernarySettings;
 

@@ -4,7 +4,7 @@ use crate::capability::{Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, SplitMix};
-use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Stats, Text, kind};
+use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
 use crate::parts::bit_array::{self, BitArray, flat_places};
 use crate::shell::{Age, Filter, Hashed, Mechanism, Put, Take, Tally, Test};
 use crate::store::BitStore;
@@ -76,6 +76,32 @@ impl Mechanism for Signatures {
     };
 
     const IN_PLACE: bool = true;
+
+    const SPECIALS: &'static [Special<VariableLength>] = &[
+        Special::act(
+            "touch",
+            Takes::Key,
+            "sets one more bit of each key that is in, and tells its signature's length",
+            |filter, argument| {
+                Ok(filter.touch(argument.key()?).map_or(Reply::Truth(false), |length| u64::from(length).into()))
+            },
+        ),
+        Special::act("recover", Takes::Key, "heals the first bits of each key that is in", |filter, argument| {
+            Ok(Reply::Truth(filter.recover(argument.key()?)))
+        }),
+        Special::act("recover-fully", Takes::Key, "sets all bits of each key that is in", |filter, argument| {
+            Ok(Reply::Truth(filter.recover_fully(argument.key()?)))
+        }),
+        Special::act(
+            "age",
+            Takes::Number,
+            "clears this many bits, as the setting `ageing` says",
+            |filter, argument| {
+                filter.age(argument.number()?);
+                Ok(Reply::Done)
+            },
+        ),
+    ];
 
     type Settings = VariableLengthSettings;
 

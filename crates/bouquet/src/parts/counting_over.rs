@@ -5,7 +5,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Key, NEAR_BITS};
-use crate::kind::{Config, ErrorClass, Facts, Parameter, Plan, Rates, Setting, Stats};
+use crate::kind::{Config, ErrorClass, Facts, Made, Parameter, Plan, Rates, Setting, Special, Stats, Takes};
 use crate::membership::standard::{self, Bloom};
 use crate::parts::counter_array::{Arrangement, CounterArray, CounterStore, Placement, Places, Sizes};
 use crate::shell::{Choice, Filter, Gauge, Hashed, Mechanism, Put, Settings, Take, Tally, Test, Unite, batch, choices};
@@ -83,6 +83,9 @@ pub trait CountingStore: CounterStore + Send + Sync + 'static {
 
     /// Whether a key all of whose counters are frozen cannot be removed. Otherwise it is, and nothing changes.
     const KEEPS_FROZEN_KEYS: bool = false;
+
+    /// The questions and actions of the kind.
+    const SPECIALS: &'static [Special<Filter<CountingOver<Self>>>] = &[CountingOver::<Self>::TO_BLOOM];
 
     /// The settings of the kind.
     type Settings: StoreSettings;
@@ -164,6 +167,14 @@ pub struct CountingOver<S> {
 }
 
 impl<S: CountingStore> CountingOver<S> {
+    /// What can be sent or kept where nothing is removed.
+    pub(crate) const TO_BLOOM: Special<Filter<Self>> = Special::ask(
+        "bits",
+        Takes::Nothing,
+        "the plain filter of the same keys, bit for bit, at a fraction of the size",
+        |filter, _| Ok(Made::reply(filter.to_bloom()?)),
+    );
+
     /// The mechanism of this content, which must have the size of the places.
     pub(crate) fn of_store(policy: Policy, places: Places, store: S, inserted: u64) -> Self {
         CountingOver { cells: CounterArray { places, store }, policy, inserted, lost: 0 }
@@ -211,6 +222,7 @@ impl<S: CountingStore> Mechanism for CountingOver<S> {
     const FACTS: Facts = S::FACTS;
     const IN_PLACE: bool = S::IN_PLACE;
     const NEAR: u64 = NEAR_BITS;
+    const SPECIALS: &'static [Special<Filter<Self>>] = S::SPECIALS;
 
     type Settings = S::Settings;
 

@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Resolution, SpaceCode, SpaceCodeBits};
+use crate::capability::Multiplicity;
 use crate::hash::Digest;
 use crate::key::Key;
+use crate::kind::Reply;
 use crate::theory::space_code;
 use crate::theory::special::binomial;
 
@@ -24,6 +26,18 @@ pub struct Frequency {
     pub arrivals: f64,
     /// Whether every group of the coarsest filter is set, so that the truth may be larger without bound.
     pub saturated: bool,
+}
+
+impl Frequency {
+    /// As the answer to a question.
+    pub(super) fn reply(self) -> Reply {
+        match self {
+            Frequency { arrivals, saturated: false } => Reply::Real(arrivals),
+            Frequency { arrivals, saturated: true } => {
+                Reply::Count(Multiplicity { count: arrivals.round() as u64, at_least: true })
+            }
+        }
+    }
 }
 
 /// Steps of the fill for which tables are made: 200 from empty to full.

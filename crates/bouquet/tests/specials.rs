@@ -1,0 +1,230 @@
+//! What single kinds alone can tell or do, asked for as front ends do it: by name, through the handle. The numbers are
+//! those that the kinds' descriptions promise.
+
+use bouquet::capability::{Dataset, Item, Note};
+use bouquet::hash::Hashing;
+use bouquet::kind::{Argument, Config, Reply};
+use bouquet::theory::random::SplitMix;
+use bouquet::{AnyFilter, registry};
+
+fn config(kind: &str, settings: &[(&str, &str)], seed: u64) -> Config {
+    let facts = registry::find(kind).unwrap().facts();
+    let given = settings.iter().fold(Config::new(facts), |config, (name, text)| config.set(name, text).unwrap());
+    given.hashed(Hashing::seeded(seed))
+}
+
+fn empty(kind: &str, settings: &[(&str, &str)], seed: u64) -> AnyFilter {
+    AnyFilter::new(&config(kind, settings, seed)).unwrap()
+}
+
+/// The keys of these numbers, inserted.
+fn filled(kind: &str, settings: &[(&str, &str)], seed: u64, keys: impl IntoIterator<Item = u64>) -> AnyFilter {
+    let mut filter = empty(kind, settings, seed);
+    for key in keys {
+        filter.insert().unwrap().insert(Item::from(key.to_le_bytes().as_slice())).unwrap();
+    }
+    filter
+}
+
+fn ask(filter: &AnyFilter, question: &str, key: u64) -> Reply {
+    filter.ask(question, Argument::Key(&key.to_le_bytes())).unwrap()
+}
+
+fn real(reply: Reply) -> f64 {
+    match reply {
+        Reply::Real(value) => value,
+        Reply::Integer(value) => value as f64,
+        Reply::Count(value) => value.count as f64,
+        other => panic!("no number: {other:?}"),
+    }
+}
+
+/// The share of the keys for which the question is answered so.
+fn share(filter: &AnyFilter, question: &str, keys: std::ops::Range<u64>, is: fn(&Reply) -> bool) -> f64 {
+    let count = keys.end - keys.start;
+    keys.filter(|&key| is(&ask(filter, question, key))).count() as f64 / count as f64
+}
+
+fn contains(filter: &AnyFilter, key: u64) -> bool {
+    filter.contains().unwrap().contains(&key.to_le_bytes())
+}
+
+/// A stream in which every key comes as often as `times` says, in random order.
+fn shuffled(keys: u64, times: impl Fn(u64) -> u64, seed: u64) -> Vec<u64> {
+    let mut stream: Vec<u64> = (0..keys).flat_map(|key| std::iter::repeat_n(key, times(key) as usize)).collect();
+    let mut random = SplitMix::new(seed);
+    (1..stream.len()).rev().for_each(|i| stream.swap(i, random.below(i as u64 + 1) as usize));
+    stream
+}
+
+#[test]
+fn corrected_counts_of_adaptive_are_within_five_percent() {
+    let multiplicity = |key: u64| [1, 2, 4, 8, 16, 32][(key % 6) as usize];
+    let filters: Vec<_> = (0..4)
+        .map(|seed| {
+            filled("adaptive", &[("bits", "100000"), ("hashes", "5")], seed, shuffled(3_000, multiplicity, seed))
+        })
+        .collect();
+    for f in [4, 8, 16, 32] {
+        let keys: Vec<_> = (0..3_000).filter(|&key| multiplicity(key) == f).collect();
+        let sum: f64 =
+            filters.iter().flat_map(|filter| keys.iter().map(|&key| real(ask(filter, "estimate", key)))).sum();
+        let mean = sum / (keys.len() * filters.len()) as f64;
+        assert!((mean / f as f64 - 1.0).abs() < 0.05, "{f}: {mean}");
+    }
+}
+
+#[test]
+fn both_estimators_of_space_code_tell_flow_sizes() {
+    let sizes = [1, 2, 3, 5, 8, 12, 16, 24, 32, 48];
+    let size = |key: u64| sizes[(key % 10) as usize];
+    let filter = filled("space-code", &[("bits", "200000"), ("hashes", "4")], 1, shuffled(3_000, size, 1));
+    for question in ["estimate", "mean-value"] {
+        for truth in [8u64, 12, 16, 24, 32, 48] {
+            let errors: Vec<f64> = (0..3_000)
+                .filter(|&key| size(key) == truth)
+                .map(|key| real(ask(&filter, question, key)) / truth as f64 - 1.0)
+                .collect();
+            let (bias, rms) = (
+                errors.iter().sum::<f64>() / errors.len() as f64,
+                (errors.iter().map(|error| error * error).sum::<f64>() / errors.len() as f64).sqrt(),
+            );
+            assert!(bias.abs() <= 0.06 && rms <= 0.30, "{question} of {truth}: bias {bias}, rms {rms}");
+        }
+    }
+}
+
+#[test]
+fn ternary_cannot_tell_as_often_as_theory_says() {
+    let n = 100_000;
+    let settings = [("items", "100000"), ("counters", "1000000"), ("hashes", "7")];
+    let filter = filled("ternary", &settings, 3, 0..n);
+    let unknown = share(&filter, "certainty", 0..n, |reply| matches!(reply, Reply::Unknown));
+    let sigma = (8.2e-3 * (1.0 - 8.2e-3) / n as f64).sqrt();
+    // The share of members scatters with the fill too, by about as much again.
+    assert!((unknown - 8.2e-3).abs() < 5.0 * 2.0 * sigma, "{unknown}");
+    let no = share(&filter, "certainty", 0..n, |reply| matches!(reply, Reply::Truth(false)));
+    assert_eq!(no, 0.0, "no member is absent");
+}
+
+#[test]
+fn as_many_keys_are_deletable_as_promised() {
+    // n = 20,000, m'/n = 16, k = 5: flags for regions of 10 and of 20 bits.
+    for (bits, regions, expected) in [("352000", "32000", 0.971), ("336000", "16000", 0.873)] {
+        let settings = [("bits", bits), ("hashes", "5"), ("regions", regions)];
+        let filter = filled("deletable", &settings, 5, 0..20_000);
+        let deletable = share(&filter, "deletable", 0..20_000, |reply| matches!(reply, Reply::Truth(true)));
+        assert!((deletable - expected).abs() <= 0.015, "{regions} regions: {deletable}");
+        let absent =
+            share(&filter, "deletable", 1 << 40..(1 << 40) + 1_000, |reply| matches!(reply, Reply::Truth(true)));
+        assert!(absent < 0.02, "{absent}");
+    }
+}
+
+#[test]
+fn recovering_cuts_what_removals_lose_and_touching_lengthens() {
+    let settings = [("bits", "400000"), ("hashes", "12"), ("set", "10"), ("quorum", "9"), ("keep", "8")];
+    let remove = |filter: &mut AnyFilter, keys: std::ops::Range<u64>| {
+        for key in keys {
+            let _ = filter.remove().unwrap().remove(Item::from(key.to_le_bytes().as_slice()));
+        }
+    };
+    let lost = |filter: &AnyFilter| (4_000..20_000).filter(|&key| !contains(filter, key)).count();
+    let (mut with, mut without) = (0, 0);
+    for seed in 0..3 {
+        let mut plain = filled("variable-length", &settings, seed, 0..20_000);
+        remove(&mut plain, 0..2_000);
+        let mut healed = plain.clone();
+        for key in 2_000..20_000u64 {
+            healed.act("recover", Argument::Key(&key.to_le_bytes())).unwrap();
+        }
+        remove(&mut plain, 2_000..4_000);
+        remove(&mut healed, 2_000..4_000);
+        (with, without) = (with + lost(&healed), without + lost(&plain));
+    }
+    assert!(2 * with < without, "{with} lost with recovering, {without} without");
+
+    let mut filter = filled("variable-length", &settings, 9, [7]);
+    let length = |reply: Reply| real(reply);
+    let touched = filter.act("touch", Argument::Key(&7u64.to_le_bytes())).unwrap();
+    assert_eq!(length(touched), 11.0, "ten were set");
+    assert!(matches!(filter.act("recover-fully", Argument::Key(&7u64.to_le_bytes())).unwrap(), Reply::Truth(true)));
+    assert_eq!(filter.count().unwrap().count(&7u64.to_le_bytes()).count, 12);
+    filter.act("age", Argument::Number(400_000)).unwrap();
+    assert!(!contains(&filter, 7), "one full cycle empties the filter");
+}
+
+#[test]
+fn balancing_leaves_no_crowded_bucket() {
+    for (counters, hashes, before, most) in [("80000", "5", 0, 10), ("40000", "3", 60, 180)] {
+        let mut table = empty("pruned-counting", &[("counters", counters), ("hashes", hashes)], 1);
+        for key in 0..10_000u64 {
+            table.insert().unwrap().insert(Item::new(&key.to_le_bytes(), Note::Bytes(b"rose"))).unwrap();
+        }
+        let crowded = |table: &AnyFilter| real(table.ask("crowded", Argument::Nothing).unwrap()) as u64;
+        assert!((before..=most).contains(&crowded(&table)), "{}", crowded(&table));
+        table.act("balance", Argument::Number(1_000_000)).unwrap();
+        assert_eq!(crowded(&table), 0);
+        assert!((0..10_000).all(|key| contains(&table, key)));
+    }
+}
+
+#[test]
+fn fingerprints_are_all_that_is_left_of_the_keys() {
+    for kind in ["cuckoo", "quotient"] {
+        let filter = filled(kind, &[("items", "5000"), ("fpr", "0.000001")], 2, (0..2_000).chain(0..500));
+        let Reply::Table(heads, rows) = filter.ask("fingerprints", Argument::Nothing).unwrap() else {
+            panic!("{kind}")
+        };
+        let counts = rows.iter().map(|row| match row.last() {
+            Some(Reply::Integer(count)) => *count,
+            other => panic!("{kind}: {other:?}"),
+        });
+        assert_eq!(counts.sum::<i128>(), 2_500, "{kind}: every copy is told");
+        assert!(rows.iter().all(|row| row.len() == heads.len()), "{kind}");
+        assert!((1_990..=2_500).contains(&rows.len()), "{kind}: {} rows", rows.len());
+    }
+}
+
+#[test]
+fn counting_filters_give_away_the_plain_filter_of_their_keys() {
+    for kind in ["counting", "ml-ccbf", "l-cbf", "ternary"] {
+        let filter = filled(kind, &[("items", "1000")], 4, 0..1_000);
+        let Reply::Filter(made) = filter.ask("bits", Argument::Nothing).unwrap() else {
+            panic!("{kind} makes a filter")
+        };
+        let plain = AnyFilter::from_made(made).unwrap();
+        assert_eq!(plain.kind().facts().id, "standard", "{kind}");
+        assert!((0..100_000).all(|key| contains(&plain, key) == contains(&filter, key)), "{kind} answers alike");
+        let direct = filled("standard", &[("items", "1000"), ("reduction", "fastrange")], 4, 0..1_000);
+        if plain.stats().bits == direct.stats().bits && plain.stats().hashes == direct.stats().hashes {
+            let mut both = plain.clone();
+            both.merge(&direct).unwrap();
+            assert_eq!(both.stats().fill, plain.stats().fill, "{kind}: the same bits");
+        }
+    }
+}
+
+#[test]
+fn values_of_bloomier_are_set_and_read_back() {
+    let n = 50_000u64;
+    let keys: Vec<_> = (0..n).map(|key| (key.to_le_bytes(), key % 256)).collect();
+    let items: Vec<_> = keys.iter().map(|(key, value)| Item::new(key, Note::Integer(*value))).collect();
+    let config = config("bloomier", &[("mode", "mutable"), ("fpr", "0.01")], 6);
+    let mut filter = AnyFilter::build(&config, &Dataset { items: &items, absent: &[] }).unwrap();
+    let mut truth: Vec<u64> = (0..n).map(|key| key % 256).collect();
+    let mut random = SplitMix::new(6);
+    let set = filter.set().unwrap();
+    for _ in 0..n {
+        let (key, value) = (random.below(n), random.below(256));
+        set.set(Item::new(&key.to_le_bytes(), Note::Integer(value))).unwrap();
+        truth[key as usize] = value;
+    }
+    let get = filter.get().unwrap();
+    assert!((0..n).all(|key| get.get(&key.to_le_bytes()) == Some(truth[key as usize]).into()));
+    let queries = 300_000u64;
+    let found = (0..queries).filter(|key| contains(&filter, (1 << 40) + key)).count() as f64 / queries as f64;
+    let expected = filter.expected(n).spurious_value.or(filter.expected(n).false_positive).unwrap();
+    let sigma = (expected * (1.0 - expected) / queries as f64).sqrt();
+    assert!((found - expected).abs() < 5.0 * sigma, "{found}, expected {expected}");
+}
