@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::kind::common;
 use crate::shell::{Choice, choices};
 use crate::store::Counters;
-use crate::theory::{peeling, standard};
+use crate::theory::{MAX_BITS, peeling, standard};
 
 /// What the table is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +117,8 @@ impl Shape {
                 Some((level / (1.0 - (self.values - 1) as f64 * self.filter_rate())) as u64)
             }
         };
-        bits.ok_or_else(|| Error::TooLarge { what: "the table".into(), bytes: u128::from(keys) * 8 })
+        bits.filter(|&bits| bits <= MAX_BITS)
+            .ok_or_else(|| Error::TooLarge { what: "the table".into(), bytes: u128::from(keys) * 8 })
     }
 
     pub(super) fn hashes(&self) -> u32 {
