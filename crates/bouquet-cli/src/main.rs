@@ -26,6 +26,8 @@ Examples:
   bouquet query -v words.bf < candidates.txt          those that certainly are not
   bouquet add words.bf more.txt                       insert more lines, in place
   bouquet merge -o all.bf a.bf b.bf                   the union of two filters
+  bouquet difference a.bf b.bf                        the keys that only one of two filters holds
+  bouquet ask counts.bf                               what only the filter's kind can tell
   bouquet delta old.bf new.bf -o day.patch            what turns one filter into another
   bouquet patch old.bf day.patch -o old.bf            bring a copy up to date with it
   bouquet info words.bf                               size, fill, expected rate

@@ -28,6 +28,10 @@ pub struct Add {
     #[command(flatten)]
     input: Input,
 
+    /// Insert only keys that the filter does not seem to hold, so that nothing is counted twice; not every kind can tell
+    #[arg(long)]
+    if_absent: bool,
+
     /// Change the file itself instead of replacing it; not every kind can
     #[arg(long)]
     in_place: bool,
@@ -53,12 +57,24 @@ impl Add {
         filter.insert().map_err(about(&self.filter))?;
         let mut reader = self.input.read("adding");
         while let Some(batch) = reader.next_batch()? {
-            insert(&mut filter, batch, Some(&self.filter))?;
+            self.insert(&mut filter, batch)?;
         }
         drop(reader);
         warn_when_overfull(&self.filter, &filter);
         destination.save(&filter, Coding::Usual)?;
         Ok(Found::Something)
+    }
+
+    fn insert(&self, filter: &mut AnyFilter, batch: Batch<'_>) -> Result<(), Failure> {
+        if !self.if_absent {
+            return insert(filter, batch, Some(&self.filter));
+        }
+        for (index, item) in batch.items(filter.note())?.into_iter().enumerate() {
+            if !filter.contains().map_err(about(&self.filter))?.contains(item.key) {
+                filter.insert()?.insert(item).map_err(|error| batch.refuse(index, error))?;
+            }
+        }
+        Ok(())
     }
 
     fn run_in_place(&self) -> Outcome {
@@ -83,7 +99,7 @@ impl Add {
     fn insert_in_place(&self, kept: &Kept<MappedFilter>) -> Result<(), Failure> {
         let mut reader = self.input.read("adding");
         while let Some(batch) = reader.next_batch()? {
-            kept.step(|filter| filter.as_mut().map_or(Ok(()), |filter| insert(filter, batch, Some(&self.filter))))?;
+            kept.step(|filter| filter.as_mut().map_or(Ok(()), |filter| self.insert(filter, batch)))?;
         }
         drop(reader);
         kept.step(|filter| filter.iter().for_each(|filter| warn_when_overfull(&self.filter, filter)));

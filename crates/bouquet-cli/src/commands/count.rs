@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use bouquet::capability::Multiplicity;
 use clap::Args;
 
 use super::ask::Ask;
@@ -24,9 +25,14 @@ impl Count {
         let counts = filter.count().map_err(self.ask.about())?;
         self.ask.run(&filter, |key, text| {
             let answer = counts.count(key);
-            // Writing to memory does not fail.
-            let _ = write!(text, "{}{}", answer.count, if answer.at_least { "+" } else { "" });
+            write_count(&answer, text);
             Some(answer.count > 0)
         })
     }
+}
+
+/// A number of occurrences: `+` behind it where a counter has reached its end.
+pub fn write_count(answer: &Multiplicity, text: &mut Vec<u8>) {
+    // Writing to memory does not fail.
+    let _ = write!(text, "{}{}", answer.count, if answer.at_least { "+" } else { "" });
 }

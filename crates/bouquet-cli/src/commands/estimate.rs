@@ -66,7 +66,8 @@ fn in_json(estimate: &capability::Estimate) -> Value {
     })
 }
 
-fn in_words(estimate: &capability::Estimate) -> String {
+/// An estimate with its standard error, for people.
+pub fn in_words(estimate: &capability::Estimate) -> String {
     if estimate.saturated {
         return format!("more than {} (the filter is too full to say)", number(estimate.keys));
     }

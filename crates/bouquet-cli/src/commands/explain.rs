@@ -87,6 +87,14 @@ fn explain(kind: &Kind, width: usize) -> String {
     let listed = |words: Vec<&str>| if words.is_empty() { "none".to_owned() } else { words.join(", ") };
     let verbs: Vec<_> = kind.verbs().map(|verb| kind.verb_text(verb)).collect();
     section("Can", &[&listed(verbs.iter().map(String::as_str).collect())]);
+    let specials: Vec<_> = kind
+        .specials()
+        .map(|special| {
+            let word = if special.acts { "act" } else { "ask" };
+            format!("bouquet {word} FILTER {} {}: {}", special.name, special.takes.name(), special.help)
+        })
+        .collect();
+    section("Only this kind", &specials.iter().map(String::as_str).collect::<Vec<_>>());
     section("Errors", &[&listed(facts.errors.iter().map(|class| class.name()).collect())]);
     section("Behind the key's TAB", &[facts.note.name()]);
     section("Also called", &[&listed(facts.aliases.to_vec())]);

@@ -1,6 +1,6 @@
 //! `bouquet kinds`: what exists.
 
-use bouquet::kind::{Kind, Parameter, ParameterType, Verb};
+use bouquet::kind::{Kind, Parameter, ParameterType, SpecialFacts, Verb};
 use bouquet::registry;
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -85,12 +85,18 @@ fn in_json(kind: &Kind) -> Value {
         "summary": facts.text.summary(),
         "can": kind.verbs().map(Verb::name).collect::<Vec<_>>(),
         "needs": kind.verbs().filter_map(|verb| needs_in_json(kind, verb)).collect::<Map<_, _>>(),
+        "specials": kind.specials().map(special_in_json).collect::<Vec<_>>(),
         "errors": facts.errors.iter().map(|class| class.name()).collect::<Vec<_>>(),
         "note": facts.note.name(),
         "in_place": kind.is_in_place(),
         "parameters": facts.parameters.iter().map(parameter_in_json).collect::<Vec<_>>(),
         "papers": facts.text.items("Papers").collect::<Vec<_>>(),
     })
+}
+
+fn special_in_json(special: &SpecialFacts) -> Value {
+    let &SpecialFacts { name, help, takes, acts } = special;
+    json!({ "name": name, "acts": acts, "takes": takes.name(), "help": help })
 }
 
 /// The settings that a verb needs, by parameter, and under `unless` those with which it needs none; `None` when it never

@@ -1,8 +1,8 @@
 //! `bouquet list`: what can be decoded from a filter.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use bouquet::capability::Value;
+use bouquet::capability::{Entry, Listing, Value};
 use clap::Args;
 
 use crate::failure::{Failure, Found, Outcome, about, say};
@@ -23,9 +23,8 @@ pub struct List {
     #[arg(short, long)]
     counts: bool,
 
-    /// Separate keys with NUL bytes instead of newlines
-    #[arg(short = '0', long = "null")]
-    null: bool,
+    #[command(flatten)]
+    lines: Lines,
 
     #[command(flatten)]
     opening: Opening,
@@ -36,10 +35,8 @@ impl List {
     pub fn run(self) -> Outcome {
         let filter = self.opening.open(&self.filter)?;
         let listing = filter.list().map_err(about(&self.filter))?.list();
-        let end: &[u8] = if self.null { b"\0" } else { b"\n" };
         let mut out = Output::stdout();
         let (mut shown, mut negative) = (0u64, 0u64);
-        let mut value = Vec::new();
         for entry in &listing.entries {
             if self.counts {
                 out.write(&[entry.count.to_string().as_bytes(), b"\t"])?;
@@ -48,31 +45,51 @@ impl List {
                 continue;
             }
             shown += 1;
-            let key = out.shown(&entry.key);
-            out.write(&[&key])?;
-            if let Some(found) = &entry.value {
-                value.clear();
-                write_value(found, &mut value);
-                let value = out.shown(&value);
-                out.write(&[b"\t", &value])?;
-            }
-            out.write(&[end])?;
+            self.lines.write(&mut out, entry)?;
         }
         out.flush()?;
-        if listing.undecoded > 0 {
-            let (listed, undecoded) = (listing.entries.len(), listing.undecoded);
-            let path = self.filter.display();
-            return Err(Failure::new(format!(
-                "{path}: the listing is not complete: {listed} keys were decoded, {undecoded} cells were not; \
-                 a filter made for more items holds them"
-            )));
-        }
+        undecoded(&self.filter, &listing)?;
         if negative > 0 {
             let path = self.filter.display();
             say(&format!("{path}: {negative} keys were removed without having been inserted; --counts shows them"));
         }
         Ok(Found::when(shown > 0))
     }
+}
+
+/// How entries are written.
+#[derive(Args)]
+pub struct Lines {
+    /// Separate keys with NUL bytes instead of newlines
+    #[arg(short = '0', long = "null")]
+    null: bool,
+}
+
+impl Lines {
+    /// Writes the key and, behind a TAB, its value where it has one.
+    pub fn write(&self, out: &mut Output, entry: &Entry) -> Result<(), Failure> {
+        let key = out.shown(&entry.key);
+        out.write(&[&key])?;
+        if let Some(found) = &entry.value {
+            let mut value = Vec::new();
+            write_value(found, &mut value);
+            let value = out.shown(&value);
+            out.write(&[b"\t", &value])?;
+        }
+        out.write(&[if self.null { b"\0" } else { b"\n" }])
+    }
+}
+
+/// A listing that is not complete is an error.
+pub fn undecoded(path: &Path, listing: &Listing) -> Result<(), Failure> {
+    if listing.undecoded == 0 {
+        return Ok(());
+    }
+    let (path, listed, undecoded) = (path.display(), listing.entries.len(), listing.undecoded);
+    Err(Failure::new(format!(
+        "{path}: the listing is not complete: {listed} keys were decoded, {undecoded} cells were not; \
+         a filter made for more items holds them"
+    )))
 }
 
 /// A value as it is written behind a key.

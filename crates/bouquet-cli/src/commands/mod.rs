@@ -11,6 +11,7 @@ mod compress;
 mod count;
 mod decode;
 mod delta;
+mod difference;
 mod estimate;
 mod explain;
 mod external;
@@ -25,7 +26,10 @@ mod patch;
 mod query;
 mod remove;
 mod secret;
+mod set;
 mod size;
+mod special;
+mod subtract;
 mod top;
 mod verify;
 
@@ -46,13 +50,18 @@ pub enum Command {
     Decode(decode::Decode),
     Top(top::Top),
     Get(get::Get),
+    Set(set::Set),
     Classify(classify::Classify),
     List(list::List),
     Advance(advance::Advance),
     Grow(grow::Grow),
     Merge(merge::Merge),
     Intersect(intersect::Intersect),
+    Subtract(subtract::Subtract),
+    Difference(difference::Difference),
     Estimate(estimate::Estimate),
+    Ask(special::Ask),
+    Act(special::Act),
     Compress(compress::Compress),
     Delta(delta::Delta),
     Patch(patch::Patch),
@@ -79,12 +88,17 @@ impl Command {
             Command::Decode(command) => command.run(),
             Command::Top(command) => command.run(),
             Command::Get(command) => command.run(),
+            Command::Set(command) => command.run(),
             Command::Classify(command) => command.run(),
             Command::List(command) => command.run(),
             Command::Advance(command) => command.run(),
             Command::Grow(command) => command.run(),
             Command::Merge(command) => command.run(),
             Command::Intersect(command) => command.run(),
+            Command::Subtract(command) => command.run(),
+            Command::Difference(command) => command.run(),
+            Command::Ask(command) => command.run(),
+            Command::Act(command) => command.run(),
             Command::Estimate(command) => command.run(),
             Command::Compress(command) => command.run(),
             Command::Delta(command) => command.run(),

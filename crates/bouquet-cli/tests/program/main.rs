@@ -14,5 +14,6 @@ mod place;
 mod secrets;
 mod shifting;
 mod signals;
+mod special;
 mod verbs;
 mod writers;

@@ -304,32 +304,43 @@ impl Kind {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn specials(&self) -> impl Iterator<Item = &'static SpecialFacts> + use<> {
-        let special = self.special;
-        (0..).map_while(special)
+        (0..).map_while(self.special)
     }
 
-    /// The place of a special in the kind's list; `acts` is what the caller is ready for.
+    /// The question of this name, or the action if `acts`; the error names those that the kind has.
+    ///
+    /// ```
+    /// use bouquet::registry;
+    /// assert!(registry::find("cuckoo")?.special("fingerprints", false).is_ok());
+    /// let error = registry::find("cuckoo")?.special("petals", false).unwrap_err();
+    /// assert_eq!(error.to_string(), "kind `cuckoo` has no question `petals`; it has fingerprints");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn special(&self, name: &str, acts: bool) -> Result<&'static SpecialFacts> {
+        self.special_named(name, acts).map(|(_, special)| special)
+    }
+
+    /// The place of a special in the kind's list, if it takes such an argument.
     pub(crate) fn special_at(&self, name: &str, argument: &Argument<'_>, acts: bool) -> Result<usize> {
-        let found = self.specials().enumerate().find(|(_, special)| special.name == name);
-        let Some((at, special)) = found.filter(|(_, special)| special.acts == acts) else {
-            return Err(self.no_special(name, acts, found.is_some()));
-        };
-        if special.takes != argument.takes() {
-            return argument.refuse(special.takes);
-        }
-        Ok(at)
+        let (at, special) = self.special_named(name, acts)?;
+        if special.takes == argument.takes() { Ok(at) } else { argument.refuse(special.takes) }
     }
 
-    fn no_special(&self, name: &str, acts: bool, is_other: bool) -> Error {
-        let word = |acts| if acts { "action" } else { "question" };
+    fn special_named(&self, name: &str, acts: bool) -> Result<(usize, &'static SpecialFacts)> {
+        let found = self.specials().enumerate().find(|(_, special)| special.name == name);
+        if let Some(found) = found.filter(|(_, special)| special.acts == acts) {
+            return Ok(found);
+        }
         let names: Vec<_> =
             self.specials().filter(|special| special.acts == acts).map(|special| special.name).collect();
         let known = match names.as_slice() {
-            _ if is_other => format!("it is an {} of the kind", if acts { "question (ask)" } else { "action (act)" }),
+            _ if found.is_some() && acts => "it is a question, for ask".into(),
+            _ if found.is_some() => "it is an action, for act".into(),
             [] => "it has none".into(),
             names => format!("it has {}", names.join(", ")),
         };
-        Error::UnknownSpecial { kind: self.facts.id.into(), sort: word(acts).into(), name: name.into(), known }
+        let sort = if acts { "action" } else { "question" };
+        Err(Error::UnknownSpecial { kind: self.facts.id.into(), sort: sort.into(), name: name.into(), known })
     }
 }
 

@@ -1,0 +1,248 @@
+//! `bouquet ask` and `bouquet act`: what only one kind can.
+
+use std::path::{Path, PathBuf};
+
+use bouquet::AnyFilter;
+use bouquet::kind::{Argument, Reply, SpecialFacts, Takes};
+use clap::Args;
+
+use super::ask::refuse_stdin_twice;
+use super::count::write_count;
+use super::estimate::in_words;
+use crate::failure::{Failure, Found, Outcome, about};
+use crate::filters::Opening;
+use crate::keys::Input;
+use crate::output::{Coding, Destination, Output, Waiting, number, print_rows};
+
+/// What both commands take.
+#[derive(Args)]
+struct Special {
+    /// The filter
+    filter: PathBuf,
+
+    /// What to ask or do; without it, what the filter's kind has is listed
+    name: Option<String>,
+
+    #[command(flatten)]
+    input: Input,
+
+    #[command(flatten)]
+    waiting: Waiting,
+
+    #[command(flatten)]
+    opening: Opening,
+}
+
+/// Ask a filter what only its kind can tell, such as a quantile or its fingerprints
+///
+/// `bouquet ask FILTER` lists the questions of its kind, and `bouquet explain KIND` too. What follows the question is what it
+/// takes: files of keys (or standard input), a number, a share, a range FIRST..LAST, or another filter. Answers to keys are the key,
+/// a TAB and the answer; `?` is where the filter cannot tell. Exit code 1 when every answer is no.
+#[derive(Args)]
+pub struct Ask {
+    #[command(flatten)]
+    special: Special,
+
+    /// The file to write, for a question whose answer is a filter
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+}
+
+/// Do with a filter what only its kind can, in place, such as folding it to half its size
+///
+/// `bouquet act FILTER` lists the actions of its kind, and `bouquet explain KIND` too. What follows the action is what it takes, as
+/// with `bouquet ask`. On an error nothing is changed.
+#[derive(Args)]
+pub struct Act {
+    #[command(flatten)]
+    special: Special,
+}
+
+impl Ask {
+    /// Runs the command.
+    pub fn run(self) -> Outcome {
+        let Special { filter: path, name, input, waiting, opening } = &self.special;
+        let filter = opening.open_warily(path)?;
+        let Some(special) = self.special.chosen(&filter, name.as_deref(), false)? else { return Ok(Found::Something) };
+        if special.takes == Takes::Key {
+            return each_key(path, input, |key, text| {
+                let reply = filter.ask(special.name, Argument::Key(key)).map_err(about(path))?;
+                write_reply(&reply, text);
+                Ok(!matches!(reply, Reply::Truth(false)))
+            });
+        }
+        let other;
+        let argument = match special.takes {
+            Takes::Filter => {
+                other = opening.open(Path::new(one(input, special)?))?;
+                other.as_argument()
+            }
+            _ => plain_argument(input, special)?,
+        };
+        match filter.ask(special.name, argument).map_err(about(path))? {
+            Reply::Filter(made) => {
+                let Some(output) = &self.output else {
+                    return Err(Failure::new(format!("`{}` makes a filter: say where with --output", special.name)));
+                };
+                let inputs = [vec![path.as_path()], opening.inputs()].concat();
+                let destination = Destination::new(output, &[path], &inputs[1..], *waiting)?;
+                destination.save(&AnyFilter::from_made(made)?, Coding::Usual)?;
+                Ok(Found::Something)
+            }
+            reply => print_reply(&reply),
+        }
+    }
+}
+
+impl Act {
+    /// Runs the command.
+    pub fn run(self) -> Outcome {
+        let Special { filter: path, name, input, waiting, opening } = &self.special;
+        let Some(name) = name else {
+            self.special.chosen(&opening.open(path)?, None, true)?;
+            return Ok(Found::Something);
+        };
+        let inputs = [input.sources(), opening.inputs()].concat();
+        let destination = Destination::to_change(path, &inputs, *waiting)?;
+        let mut filter = opening.open(path)?;
+        let Some(special) = self.special.chosen(&filter, Some(name), true)? else { return Ok(Found::Nothing) };
+        let found = match special.takes {
+            Takes::Key | Takes::Item => act_on_keys(&mut filter, special, path, input)?,
+            _ => print_reply(&filter.act(special.name, plain_argument(input, special)?).map_err(about(path))?)?,
+        };
+        destination.save(&filter, Coding::Usual)?;
+        Ok(found)
+    }
+}
+
+/// Acts on every key; the answers are printed where there are some.
+fn act_on_keys(filter: &mut AnyFilter, special: &SpecialFacts, path: &Path, input: &Input) -> Result<Found, Failure> {
+    refuse_stdin_twice(path, input)?;
+    let note = special.note(filter.note());
+    let mut out = Output::stdout();
+    let mut any = false;
+    let mut text = Vec::new();
+    let mut reader = input.read(special.name);
+    while let Some(batch) = reader.next_batch()? {
+        for (index, item) in batch.items(note)?.into_iter().enumerate() {
+            let argument = if special.takes == Takes::Item { Argument::Item(item) } else { Argument::Key(item.key) };
+            let reply = filter.act(special.name, argument).map_err(|error| batch.refuse(index, error))?;
+            any |= !matches!(reply, Reply::Truth(false));
+            if !matches!(reply, Reply::Done) {
+                text.clear();
+                write_reply(&reply, &mut text);
+                out.write(&[item.key, b"\t", &text, &[input.delimiter()]])?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(Found::when(any))
+}
+
+impl Special {
+    /// The special of this name; without a name all are listed.
+    fn chosen(
+        &self,
+        filter: &AnyFilter,
+        name: Option<&str>,
+        acts: bool,
+    ) -> Result<Option<&'static SpecialFacts>, Failure> {
+        let Some(name) = name else {
+            let known = filter.kind().specials().filter(|special| special.acts == acts);
+            let rows: Vec<_> =
+                known.map(|special| (special.name, format!("{:12}{}", special.takes.name(), special.help))).collect();
+            if rows.is_empty() {
+                let (id, word) = (filter.kind().facts().id, if acts { "actions" } else { "questions" });
+                return Err(Failure::new(format!("{}: {id} has no {word} of its own", self.filter.display())));
+            }
+            print_rows(&rows)?;
+            return Ok(None);
+        };
+        Ok(Some(filter.kind().special(name, acts).map_err(about(&self.filter))?))
+    }
+}
+
+/// Answers every key with a line.
+fn each_key(
+    path: &Path,
+    input: &Input,
+    mut answer: impl FnMut(&[u8], &mut Vec<u8>) -> Result<bool, Failure>,
+) -> Outcome {
+    refuse_stdin_twice(path, input)?;
+    let mut out = Output::stdout();
+    let mut text = Vec::new();
+    let mut any = false;
+    let mut reader = input.read_to_answer()?;
+    while let Some(batch) = reader.next_batch()? {
+        for key in batch.records() {
+            text.clear();
+            any |= answer(key, &mut text)?;
+            out.write(&[key, b"\t", &text, &[input.delimiter()]])?;
+        }
+        out.flush()?;
+    }
+    Ok(Found::when(any))
+}
+
+/// The one word behind the name.
+fn one<'a>(input: &'a Input, special: &SpecialFacts) -> Result<&'a str, Failure> {
+    match input.files.as_slice() {
+        [word] => word.to_str().ok_or_else(|| Failure::new(format!("`{}` is not text", word.display()))),
+        words => {
+            let (name, takes, found) = (special.name, special.takes.name(), words.len());
+            Err(Failure::new(format!("`{name}` takes one {takes}, but {found} were given")))
+        }
+    }
+}
+
+/// A number, a share, a range, or nothing.
+fn plain_argument(input: &Input, special: &SpecialFacts) -> Result<Argument<'static>, Failure> {
+    if special.takes == Takes::Nothing {
+        return match input.files.first() {
+            None => Ok(Argument::Nothing),
+            Some(word) => {
+                Err(Failure::new(format!("`{}` takes nothing, but `{}` was given", special.name, word.display())))
+            }
+        };
+    }
+    Ok(special.takes.parse(one(input, special)?)?)
+}
+
+/// Prints a reply that is not about single keys.
+fn print_reply(reply: &Reply) -> Outcome {
+    let mut text = Vec::new();
+    write_reply(reply, &mut text);
+    if !matches!(reply, Reply::Done | Reply::Table(..)) {
+        text.push(b'\n');
+    }
+    let mut out = Output::stdout();
+    out.write(&[&text])?;
+    out.flush()?;
+    Ok(Found::when(!matches!(reply, Reply::Truth(false))))
+}
+
+/// A reply as text: tables have a line of heads, and TABs between their columns.
+fn write_reply(reply: &Reply, text: &mut Vec<u8>) {
+    match reply {
+        Reply::Truth(yes) => text.extend_from_slice(if *yes { b"yes" } else { b"no" }),
+        Reply::Unknown => text.push(b'?'),
+        Reply::Integer(integer) => text.extend_from_slice(integer.to_string().as_bytes()),
+        Reply::Real(real) => text.extend_from_slice(number(*real).as_bytes()),
+        Reply::Count(count) => write_count(count, text),
+        Reply::Estimate(estimate) => text.extend_from_slice(in_words(estimate).as_bytes()),
+        Reply::Bytes(bytes) => text.extend_from_slice(bytes),
+        Reply::Table(heads, rows) => {
+            text.extend_from_slice(heads.join("\t").as_bytes());
+            text.push(b'\n');
+            for row in rows {
+                for (at, cell) in row.iter().enumerate() {
+                    text.extend_from_slice(if at > 0 { b"\t" } else { b"" });
+                    write_reply(cell, text);
+                }
+                text.push(b'\n');
+            }
+        }
+        // Done says nothing; filters are written to files.
+        _ => {}
+    }
+}
