@@ -111,8 +111,8 @@ const CASES: &[(&Facts, &[(&str, &str)])] = &[
     (blocked::KIND.facts(), &[("items", "2000"), ("block", "64")]),
     (blocked::KIND.facts(), &[("items", "2000"), ("block", "32")]),
     (blocked::KIND.facts(), &[("items", "2000"), ("block", "128")]),
-    (blocked::KIND.facts(), &[("items", "2000"), ("patterns", "1024")]),
-    (blocked::KIND.facts(), &[("items", "2000"), ("block", "64"), ("patterns", "1024")]),
+    (blocked::KIND.facts(), &[("items", "2000"), ("patterns", "16384")]),
+    (blocked::KIND.facts(), &[("items", "2000"), ("block", "64"), ("patterns", "16384")]),
     (bloom_g::KIND.facts(), &[("items", "2000"), ("words-per-key", "2")]),
     (bloom_g::KIND.facts(), &[("items", "2000"), ("words-per-key", "3"), ("word", "256")]),
 ];
