@@ -14,7 +14,7 @@ use crate::codec::{self, Access, Decoder, Header, Source};
 use crate::error::{Error, Result};
 use crate::files::{io_error, write_atomically};
 use crate::hash::{Hashing, Secret};
-use crate::kind::{Argument, Boxed, Config, ErrorClass, Kind, Made, Other, Rates, Reply, Stats, Structure, Verb};
+use crate::kind::{Argument, Boxed, Config, ErrorClass, Held, Kind, Made, Other, Rates, Reply, Stats, Structure, Verb};
 use crate::registry;
 
 mod mapped;
@@ -24,7 +24,7 @@ pub use mapped::MappedFilter;
 ///
 /// Each verb is a method that gives the trait object, or [`Error::Unsupported`] with the kinds that have the verb, and
 /// the settings that they need for it.
-/// Look the verb up once, outside the loop.
+/// Look the verb up once, outside the loop; `contains` and `insert` of most kinds cost next to nothing to look up.
 ///
 /// ```
 /// use bouquet::{AnyFilter, kind::Config, registry};
@@ -37,7 +37,8 @@ pub use mapped::MappedFilter;
 /// ```
 pub struct AnyFilter {
     kind: &'static Kind,
-    value: Boxed,
+    /// With verbs at hand only if [`is_free`](Self::is_free).
+    value: Held,
     /// Whether nothing stands between a verb of the kind and its use: none needs settings, and digests can be computed.
     is_free: bool,
     /// The authentication code that a filter had when it was opened without its secret, which it then keeps.
@@ -46,7 +47,7 @@ pub struct AnyFilter {
 
 impl Clone for AnyFilter {
     fn clone(&self) -> Self {
-        AnyFilter { value: (self.kind.clone)(&*self.value), ..*self }
+        AnyFilter { locked_code: self.locked_code, ..Self::of(self.kind, (self.kind.clone)(&*self.value)) }
     }
 }
 
@@ -104,6 +105,7 @@ impl AnyFilter {
 
     fn of(kind: &'static Kind, value: Boxed) -> Self {
         let is_free = kind.needs.is_empty() && (kind.hashing)(&*value).is_usable();
+        let value = if is_free { (kind.hold)(value) } else { Held::Any(value) };
         AnyFilter { kind, value, is_free, locked_code: None }
     }
 
@@ -350,7 +352,11 @@ impl AnyFilter {
     /// ```
     #[inline]
     pub fn contains(&self) -> Result<&dyn Contains> {
-        Ok(self.verb(Verb::Contains, self.kind.verbs.contains)?(&*self.value))
+        match &self.value {
+            Held::Set(value) => Ok(&**value),
+            Held::Multiset(value) => Ok(&**value),
+            _ => Ok(self.verb(Verb::Contains, self.kind.verbs.contains)?(&*self.value)),
+        }
     }
 
     /// Insertion.
@@ -365,7 +371,12 @@ impl AnyFilter {
     /// ```
     #[inline]
     pub fn insert(&mut self) -> Result<&mut dyn Insert> {
-        Ok(self.verb(Verb::Insert, self.kind.verbs.insert)?(&mut *self.value))
+        // Borrowed where it is found, so that it can still be looked up otherwise.
+        match self.value {
+            Held::Set(ref mut value) => Ok(&mut **value),
+            Held::Multiset(ref mut value) => Ok(&mut **value),
+            _ => Ok(self.verb(Verb::Insert, self.kind.verbs.insert)?(&mut *self.value)),
+        }
     }
 
     /// Removal.
@@ -380,7 +391,11 @@ impl AnyFilter {
     /// ```
     #[inline]
     pub fn remove(&mut self) -> Result<&mut dyn Remove> {
-        Ok(self.verb(Verb::Remove, self.kind.verbs.remove)?(&mut *self.value))
+        // Borrowed where it is found, so that it can still be looked up otherwise.
+        match self.value {
+            Held::Multiset(ref mut value) => Ok(&mut **value),
+            _ => Ok(self.verb(Verb::Remove, self.kind.verbs.remove)?(&mut *self.value)),
+        }
     }
 
     /// Multiplicity.
@@ -394,7 +409,10 @@ impl AnyFilter {
     /// ```
     #[inline]
     pub fn count(&self) -> Result<&dyn Count> {
-        Ok(self.verb(Verb::Count, self.kind.verbs.count)?(&*self.value))
+        match &self.value {
+            Held::Multiset(value) => Ok(&**value),
+            _ => Ok(self.verb(Verb::Count, self.kind.verbs.count)?(&*self.value)),
+        }
     }
 
     /// Values.
@@ -960,4 +978,59 @@ fn kind_of(header: &Header, options: &OpenOptions) -> Result<&'static Kind> {
     let Some(kind) = options.kind else { return registry::by_number(header.kind) };
     crate::error::same("kind number", kind.facts().number, header.kind)?;
     Ok(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small(kind: &'static Kind) -> AnyFilter {
+        let config = Config::new(kind.facts());
+        let sized = kind.facts().parameters.iter().any(|parameter| parameter.name == "items");
+        AnyFilter::new(&if sized { config.set("items", "100").unwrap() } else { config }).unwrap()
+    }
+
+    #[test]
+    fn verbs_are_at_hand_just_where_the_kind_has_them_and_nothing_stands_between() {
+        for kind in registry::kinds() {
+            let filter = small(kind);
+            let has = |verbs: &[Verb]| kind.needs.is_empty() && verbs.iter().all(|&verb| kind.can(verb));
+            let set = has(&[Verb::Contains, Verb::Insert]);
+            let multiset = set && has(&[Verb::Remove, Verb::Count]);
+            for filter in [filter.clone(), filter] {
+                let at_hand = match filter.value {
+                    Held::Any(_) => (false, false),
+                    Held::Set(_) => (true, false),
+                    Held::Multiset(_) => (true, true),
+                };
+                assert_eq!(at_hand, (set, multiset), "{}", kind.facts().id);
+            }
+        }
+    }
+
+    #[test]
+    fn a_locked_filter_has_no_verb_at_hand() {
+        for kind in ["standard", "counting"].map(|id| registry::find(id).unwrap()) {
+            let hashing = Hashing::keyed(Secret::new(&[7; 16]).unwrap());
+            let config = Config::new(kind.facts()).set("items", "100").unwrap().hashed(hashing);
+            let frame = AnyFilter::new(&config).unwrap().to_bytes();
+            let options = OpenOptions { allow_locked: true, ..Default::default() };
+            let mut locked = AnyFilter::from_bytes_with(&frame, &options).unwrap().clone();
+            assert!(matches!(locked.value, Held::Any(_)));
+            assert!(matches!(locked.contains().err(), Some(Error::Secret { .. })));
+            assert!(matches!(locked.insert().err(), Some(Error::Secret { .. })));
+            assert!(matches!(locked.remove().err(), Some(Error::Secret { .. } | Error::Unsupported { .. })));
+            assert!(matches!(locked.count().err(), Some(Error::Secret { .. } | Error::Unsupported { .. })));
+        }
+    }
+
+    #[test]
+    fn a_kind_with_fewer_verbs_than_its_type_has_no_more_at_hand() {
+        static FULL: Kind = Kind::of::<crate::CountingBloom>().contains().insert().done();
+        let config = Config::new(FULL.facts()).set("items", "100").unwrap();
+        let mut filter = AnyFilter::new_of_kind(&FULL, &config).unwrap();
+        assert!(filter.insert().unwrap().insert(b"rose".as_slice().into()).unwrap());
+        assert!(filter.contains().unwrap().contains(b"rose"));
+        assert!(filter.remove().is_err() && filter.count().is_err());
+    }
 }

@@ -24,9 +24,12 @@ use crate::error::Result;
 use crate::hash::Hashing;
 
 mod config;
+mod held;
 mod special;
 mod text;
 pub use config::{Config, Parameter, ParameterType, Setting, common};
+pub(crate) use held::{Boxed, Held};
+use held::{Hold, MultisetVerbs, SetVerbs};
 pub use special::{Argument, Made, Other, Reply, Run, Special, SpecialFacts, Takes};
 pub use text::Text;
 
@@ -359,8 +362,6 @@ pub trait Structure: Any + Clone + Send + Sync + Sized {
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self>;
 }
 
-pub(crate) type Boxed = Box<dyn Any + Send + Sync>;
-
 /// A row of the registry: the facts of a kind, and how to reach its verbs.
 ///
 /// The functions take the boxed value of [`AnyFilter`](crate::AnyFilter), which is always of the kind's own type.
@@ -394,6 +395,7 @@ pub struct Kind {
     pub(crate) special: fn(usize) -> Option<&'static SpecialFacts>,
     pub(crate) ask: fn(&dyn Any, usize, Argument<'_>) -> Result<Reply>,
     pub(crate) act: fn(&mut dyn Any, usize, Argument<'_>) -> Result<Reply>,
+    pub(crate) hold: Hold,
 }
 
 macro_rules! verbs {
@@ -530,6 +532,7 @@ impl Kind {
                 Run::Act(act) => act(own_mut::<T>(value), argument),
                 Run::Ask(_) => unreachable!("{OWN_TYPE}"),
             },
+            hold: Held::Any,
         };
         KindBuilder { kind, structure: std::marker::PhantomData }
     }
@@ -736,6 +739,8 @@ macro_rules! register {
         /// The verbs that a type does not implement.
         pub(crate) trait Lacks {
             $(const $constant: Option<$signature> = None;)*
+            const HELD_AS_SET: Option<Hold> = None;
+            const HELD_AS_MULTISET: Option<Hold> = None;
         }
 
         impl<T> Lacks for Probe<T> {}
@@ -744,14 +749,23 @@ macro_rules! register {
             pub(crate) const $constant: Option<$signature> = Some($cast);
         })*
 
+        impl<T: SetVerbs> Probe<T> {
+            pub(crate) const HELD_AS_SET: Option<Hold> = Some(Held::set::<T>);
+        }
+
+        impl<T: MultisetVerbs> Probe<T> {
+            pub(crate) const HELD_AS_MULTISET: Option<Hold> = Some(Held::multiset::<T>);
+        }
+
         /// The registry's row of a type, with every verb that it implements.
         macro_rules! kind {
             ($of:ty) => {{
                 #[allow(unused_imports, reason = "a type may implement every verb")]
                 use $crate::kind::Lacks as _;
-                $crate::kind::Kind::of::<$of>().with($crate::kind::Verbs {
-                    $($field: <$crate::kind::Probe<$of>>::$constant,)*
-                })
+                $crate::kind::Kind::of::<$of>().with(
+                    $crate::kind::Verbs { $($field: <$crate::kind::Probe<$of>>::$constant,)* },
+                    [<$crate::kind::Probe<$of>>::HELD_AS_MULTISET, <$crate::kind::Probe<$of>>::HELD_AS_SET],
+                )
             }};
         }
     };
@@ -801,9 +815,12 @@ impl<T: Structure> KindBuilder<T> {
         self.kind
     }
 
-    /// The row with these verbs.
-    pub(crate) const fn with(mut self, verbs: Verbs) -> Kind {
+    /// The row with these verbs, whose values are held in the first of these ways that there is.
+    pub(crate) const fn with(mut self, verbs: Verbs, [first, second]: [Option<Hold>; 2]) -> Kind {
         self.kind.verbs = verbs;
+        if let (Some(hold), _) | (None, Some(hold)) = (first, second) {
+            self.kind.hold = hold;
+        }
         self.kind
     }
 }
