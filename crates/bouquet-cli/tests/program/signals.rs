@@ -5,10 +5,18 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-use crate::place::{Place, lines};
+use crate::place::{PROGRAM, Place, lines};
 
 fn send(signal: &str, child: &Child) {
     assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+}
+
+/// The program with signals as a terminal would have them: where tests run in the background, INT is ignored.
+fn command(place: &Place, args: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,TERM,HUP").arg(PROGRAM).args(args).current_dir(place.dir());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
 
 fn pause() {
@@ -35,7 +43,7 @@ fn adding(place: &Place, mut command: Command) -> (Child, ChildStdin) {
 fn a_signal_closes_a_filter_that_is_changed_in_place() {
     for (signal, number) in [("-INT", 2), ("-TERM", 15), ("-HUP", 1)] {
         let place = Place::new();
-        let (child, stdin) = adding(&place, place.command(&["add", "--in-place", "f"]));
+        let (child, stdin) = adding(&place, command(&place, &["add", "--in-place", "f"]));
         send(signal, &child);
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.signal(), Some(number), "{output:?}");
@@ -55,7 +63,7 @@ fn a_signal_that_was_ignored_stays_ignored() {
     let place = Place::new();
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' HUP; exec \"$bouquet\" add --in-place f"]);
-    command.env("bouquet", crate::place::PROGRAM).current_dir(place.dir());
+    command.env("bouquet", PROGRAM).current_dir(place.dir());
     let (mut child, mut stdin) = adding(&place, command);
     send("-HUP", &child);
     std::thread::sleep(Duration::from_millis(100));
@@ -74,7 +82,7 @@ fn a_signal_removes_the_temporary_file_of_a_save() {
     place.file("g", "old");
     let names = place.names();
     for signal in ["-INT", "-TERM", "-HUP"] {
-        let mut child = place.command(&["compress", "f", "-o", "g"]).spawn().unwrap();
+        let mut child = command(&place, &["compress", "f", "-o", "g"]).spawn().unwrap();
         while place.names() == names {
             assert!(child.try_wait().unwrap().is_none(), "the save was done before it could be interrupted");
             pause();
@@ -85,7 +93,7 @@ fn a_signal_removes_the_temporary_file_of_a_save() {
         assert_eq!((place.names(), place.read("g")), (names.clone(), b"old".to_vec()), "{signal}");
     }
     // One that is killed cannot; the next who writes there removes what it has left.
-    let mut child = place.command(&["compress", "f", "-o", "g"]).spawn().unwrap();
+    let mut child = command(&place, &["compress", "f", "-o", "g"]).spawn().unwrap();
     while place.names() == names {
         pause();
     }

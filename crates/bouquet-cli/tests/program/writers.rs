@@ -37,7 +37,8 @@ fn whoever_changes_a_file_keeps_all_others_waiting() {
         let busy =
             |run: crate::place::Run| run.code == Some(2) && run.err.contains("f: another writer has the file open");
         while !busy(place.run(&["remove", "--no-wait", "f", "keys"])) {
-            place.run(&["add", "f", "keys"]);
+            // Without waiting: the first may have the file by now, and is itself waiting for this test.
+            place.run(&["add", "--no-wait", "f", "keys"]);
             std::thread::sleep(Duration::from_millis(5));
         }
         for command in [
