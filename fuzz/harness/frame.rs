@@ -170,6 +170,17 @@ pub fn full(mut frame: Vec<u8>) -> Vec<u8> {
     frame
 }
 
+/// Other bytes in all stores of a whole frame, with right checksums and without an authentication code.
+pub fn forge_stores(frame: &mut [u8], mut byte: impl FnMut() -> u8) {
+    for row in (0..word(frame, 14, 2).unwrap_or(0)).map(|store| PRELUDE + store * ROW) {
+        let [offset, bytes, bits] = [0, 8, 16].map(|at| word(frame, row + at, 8).unwrap_or(0));
+        // Behind the last bit there are zeros; coded stores are shorter than their bits.
+        frame[offset..offset + bytes.min(bits / 8)].fill_with(&mut byte);
+    }
+    strip_code(frame);
+    fix_checksums(frame);
+}
+
 fn word(frame: &[u8], at: usize, bytes: usize) -> Option<usize> {
     let mut word = [0; 8];
     word[..bytes].copy_from_slice(frame.get(at..at.checked_add(bytes)?)?);

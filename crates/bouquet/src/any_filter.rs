@@ -18,7 +18,9 @@ use crate::kind::{Argument, Boxed, Config, ErrorClass, Held, Kind, Made, Other, 
 use crate::registry;
 
 mod mapped;
+mod unread;
 pub use mapped::MappedFilter;
+use unread::Unread;
 
 /// A filter of any kind: what command line and other languages hold.
 ///
@@ -43,11 +45,14 @@ pub struct AnyFilter {
     is_free: bool,
     /// The authentication code that a filter had when it was opened without its secret, which it then keeps.
     locked_code: Option<codec::Code>,
+    /// The mapped file that it was opened in, if nobody has read it.
+    unread: Option<Arc<Unread>>,
 }
 
 impl Clone for AnyFilter {
     fn clone(&self) -> Self {
-        AnyFilter { locked_code: self.locked_code, ..Self::of(self.kind, (self.kind.clone)(&*self.value)) }
+        let copy = Self::of(self.kind, (self.kind.clone)(&*self.value));
+        AnyFilter { locked_code: self.locked_code, unread: self.unread.clone(), ..copy }
     }
 }
 
@@ -106,7 +111,7 @@ impl AnyFilter {
     fn of(kind: &'static Kind, value: Boxed) -> Self {
         let is_free = kind.needs.is_empty() && (kind.hashing)(&*value).is_usable();
         let value = if is_free { (kind.hold)(value) } else { Held::Any(value) };
-        AnyFilter { kind, value, is_free, locked_code: None }
+        AnyFilter { kind, value, is_free, locked_code: None, unread: None }
     }
 
     /// As [`new`](Self::new), for a kind that need not be in the registry.
@@ -320,6 +325,28 @@ impl AnyFilter {
         }
     }
 
+    /// As [`verb`](Self::verb), for one that changes the filter.
+    #[inline]
+    fn change<F>(&self, verb: Verb, function: Option<F>) -> Result<F> {
+        let function = self.verb(verb, function)?;
+        self.check_unread()?;
+        Ok(function)
+    }
+
+    /// Checks a mapped file as [`open`](Self::open) does, unless that was done.
+    #[inline]
+    fn check_unread(&self) -> Result<()> {
+        self.unread.as_ref().map_or(Ok(()), |unread| unread.check())
+    }
+
+    /// Checks this filter, and the one that it works with.
+    fn check_with(&self, argument: Argument<'_>) -> Result<()> {
+        if let Argument::Filter(Other { filter }) = argument {
+            filter.check_unread()?;
+        }
+        self.check_unread()
+    }
+
     #[inline(never)]
     fn granted<F>(&self, verb: Verb, function: Option<F>) -> Result<F> {
         let function = function.ok_or_else(|| registry::unsupported(self.kind, verb))?;
@@ -371,6 +398,7 @@ impl AnyFilter {
     /// ```
     #[inline]
     pub fn insert(&mut self) -> Result<&mut dyn Insert> {
+        self.check_unread()?;
         // Borrowed where it is found, so that it can still be looked up otherwise.
         match self.value {
             Held::Set(ref mut value) => Ok(&mut **value),
@@ -391,6 +419,7 @@ impl AnyFilter {
     /// ```
     #[inline]
     pub fn remove(&mut self) -> Result<&mut dyn Remove> {
+        self.check_unread()?;
         // Borrowed where it is found, so that it can still be looked up otherwise.
         match self.value {
             Held::Multiset(ref mut value) => Ok(&mut **value),
@@ -442,7 +471,7 @@ impl AnyFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn set(&mut self) -> Result<&mut dyn Set> {
-        Ok(self.verb(Verb::Set, self.kind.verbs.set)?(&mut *self.value))
+        Ok(self.change(Verb::Set, self.kind.verbs.set)?(&mut *self.value))
     }
 
     /// Sets that hold a key.
@@ -517,7 +546,7 @@ impl AnyFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn advance(&mut self) -> Result<&mut dyn Advance> {
-        Ok(self.verb(Verb::Advance, self.kind.verbs.advance)?(&mut *self.value))
+        Ok(self.change(Verb::Advance, self.kind.verbs.advance)?(&mut *self.value))
     }
 
     /// Growth.
@@ -532,7 +561,7 @@ impl AnyFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn grow(&mut self) -> Result<&mut dyn Grow> {
-        Ok(self.verb(Verb::Grow, self.kind.verbs.grow)?(&mut *self.value))
+        Ok(self.change(Verb::Grow, self.kind.verbs.grow)?(&mut *self.value))
     }
 
     /// Coding for transmission.
@@ -562,7 +591,9 @@ impl AnyFilter {
     /// ```
     pub fn merge(&mut self, other: &AnyFilter) -> Result<()> {
         self.same_kind(other)?;
-        self.verb(Verb::Merge, self.kind.verbs.merge)?(&mut *self.value, &*other.value)
+        let merge = self.change(Verb::Merge, self.kind.verbs.merge)?;
+        other.check_unread()?;
+        merge(&mut *self.value, &*other.value)
     }
 
     /// Keeps what `other` also holds.
@@ -579,7 +610,9 @@ impl AnyFilter {
     /// ```
     pub fn intersect(&mut self, other: &AnyFilter) -> Result<()> {
         self.same_kind(other)?;
-        self.verb(Verb::Intersect, self.kind.verbs.intersect)?(&mut *self.value, &*other.value)
+        let intersect = self.change(Verb::Intersect, self.kind.verbs.intersect)?;
+        other.check_unread()?;
+        intersect(&mut *self.value, &*other.value)
     }
 
     /// Takes away everything that `other` holds.
@@ -595,7 +628,9 @@ impl AnyFilter {
     /// ```
     pub fn subtract(&mut self, other: &AnyFilter) -> Result<()> {
         self.same_kind(other)?;
-        self.verb(Verb::Subtract, self.kind.verbs.subtract)?(&mut *self.value, &*other.value)
+        let subtract = self.change(Verb::Subtract, self.kind.verbs.subtract)?;
+        other.check_unread()?;
+        subtract(&mut *self.value, &*other.value)
     }
 
     /// What this filter and another do not share: entries with a positive count are here, those with a negative count
@@ -633,7 +668,11 @@ impl AnyFilter {
     pub fn ask(&self, question: &str, argument: Argument<'_>) -> Result<Reply> {
         let at = self.kind.special_at(question, &argument, false)?;
         self.unlocked()?;
-        (self.kind.ask)(&*self.value, at, argument)
+        let reply = (self.kind.ask)(&*self.value, at, argument)?;
+        if matches!(reply, Reply::Filter(_)) {
+            self.check_with(argument)?;
+        }
+        Ok(reply)
     }
 
     /// Does what only this kind can: [`Kind::specials`] lists it. An error leaves the filter as it was.
@@ -648,6 +687,7 @@ impl AnyFilter {
     pub fn act(&mut self, action: &str, argument: Argument<'_>) -> Result<Reply> {
         let at = self.kind.special_at(action, &argument, true)?;
         self.unlocked()?;
+        self.check_with(argument)?;
         (self.kind.act)(&mut *self.value, at, argument)
     }
 
@@ -660,7 +700,7 @@ impl AnyFilter {
     /// ```
     #[must_use]
     pub fn as_argument(&self) -> Argument<'_> {
-        Argument::Filter(Other { value: &*self.value })
+        Argument::Filter(Other { filter: self })
     }
 
     /// The filter that a question made.
@@ -718,7 +758,7 @@ impl AnyFilter {
     pub fn delta(&self, new: &AnyFilter) -> Result<Vec<u8>> {
         self.same_kind(new)?;
         crate::error::same("hashing", self.hashing(), new.hashing())?;
-        codec::patch_between(&self.to_raw_bytes(), &new.to_raw_bytes())
+        codec::patch_between(&self.to_raw_bytes()?, &new.to_raw_bytes()?)
     }
 
     /// The filter that a [`delta`](Self::delta) makes of this one. A damaged patch, and one for another filter or another state
@@ -753,7 +793,7 @@ impl AnyFilter {
     /// ```
     pub fn patched_with(&self, patch: &[u8], options: &OpenOptions) -> Result<AnyFilter> {
         let max_coded_bits = options.max_coded_bits.unwrap_or(codec::MAX_CODED_BITS);
-        let frame = codec::apply_patch(&self.to_raw_bytes(), patch, max_coded_bits)?;
+        let frame = codec::apply_patch(&self.to_raw_bytes()?, patch, max_coded_bits)?;
         let options = OpenOptions {
             kind: Some(self.kind),
             secret: self.hashing().secret().cloned(),
@@ -766,9 +806,18 @@ impl AnyFilter {
     }
 
     /// The frame with its stores as they are in memory, whatever the kind prefers.
-    fn to_raw_bytes(&self) -> Vec<u8> {
+    fn to_raw_bytes(&self) -> Result<Vec<u8>> {
+        self.check_unread()?;
+        Ok(self.to_coded_bytes(false))
+    }
+
+    fn to_coded_bytes(&self, coded: bool) -> Vec<u8> {
+        // Written anew, what is damaged or forged would get right checksums.
+        if let Some(unread) = self.unread.as_ref().filter(|unread| unread.check().is_err()) {
+            return unread.map.to_vec();
+        }
         let mut out = Vec::new();
-        self.write_coded(false, &mut out).expect("writing to memory does not fail");
+        self.write_coded(coded, &mut out).expect("writing to memory does not fail");
         out
     }
 
@@ -802,12 +851,13 @@ impl AnyFilter {
     }
 
     fn write_coded(&self, coded: bool, out: &mut impl Write) -> std::io::Result<()> {
+        self.check_unread().map_err(std::io::Error::other)?;
         let value: &dyn Any = &*self.value;
         let (facts, config, encode) = (self.kind.facts(), self.config(), self.kind.encode);
         codec::write_frame_again(facts, &config, coded, self.locked_code, |encoder| encode(value, encoder), out)
     }
 
-    /// The frame.
+    /// The frame. That of a mapped file which is damaged is the file as it is.
     ///
     /// ```
     /// use bouquet::{Bloom, AnyFilter};
@@ -818,9 +868,7 @@ impl AnyFilter {
     /// ```
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.write_to(&mut out).expect("writing to memory does not fail");
-        out
+        self.to_coded_bytes(self.kind.coded)
     }
 
     /// The frame with its bit stores arithmetic-coded.
@@ -836,9 +884,7 @@ impl AnyFilter {
     /// ```
     #[must_use]
     pub fn to_compressed_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.write_compressed_to(&mut out).expect("writing to memory does not fail");
-        out
+        self.to_coded_bytes(true)
     }
 
     /// Reads a frame.
@@ -920,7 +966,9 @@ impl AnyFilter {
 
     /// Opens a filter in a file without reading it: its stores stay in the file and are read as they are asked for,
     /// their checksums unseen. A keyed filter is read once, to check its authentication code, unless
-    /// [`allow_unauthenticated`](OpenOptions::allow_unauthenticated) spares it that. Changing it copies the store to memory; the file never changes.
+    /// [`allow_unauthenticated`](OpenOptions::allow_unauthenticated) spares it that. Before it is changed or written, it is read once and checked as
+    /// [`open`](Self::open) does; changing it then copies the store to memory, and the file never changes.
+    ///
     /// It must not be cut short while it is mapped: reading what is gone ends the process with a signal (SIGBUS).
     /// [`save`](Self::save) replaces files and does no harm.
     ///
@@ -939,7 +987,9 @@ impl AnyFilter {
     pub fn open_mapped(path: &Path, options: &OpenOptions) -> Result<Self> {
         let file = File::open(path).map_err(|source| io_error(path, source))?;
         let map = crate::simd::map_file(&file).map_err(|source| io_error(path, source))?;
-        Self::read(Source::Map(&Arc::new(map)), options)
+        let map = Arc::new(map);
+        let filter = Self::read(Source::Map(&map), options)?;
+        Ok(AnyFilter { unread: Some(Arc::new(Unread::new(map, options))), ..filter })
     }
 
     /// Writes the frame to a file: beside it first, then synced and renamed, so that an interrupted write leaves the
@@ -955,6 +1005,7 @@ impl AnyFilter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save(&self, path: &Path) -> Result<()> {
+        self.check_unread()?;
         write_atomically(path, |out| self.write_to(out))
     }
 
@@ -970,6 +1021,7 @@ impl AnyFilter {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn save_compressed(&self, path: &Path) -> Result<()> {
+        self.check_unread()?;
         write_atomically(path, |out| self.write_compressed_to(out))
     }
 }

@@ -556,6 +556,8 @@ pub(crate) enum Source<'a> {
     Bytes(&'a [u8]),
     /// In a mapped file: stores stay there, and their checksums are not computed, which would read the file.
     Map(&'a Arc<Mmap>),
+    /// In a mapped file that is read to be checked: stores stay there.
+    ReadMap(&'a Arc<Mmap>),
     /// In a file that is open for writing, of which these are the bytes: stores stay there, to be changed, once their
     /// checksums are right.
     Writable(&'a [u8], &'a File, &'a Opening),
@@ -565,7 +567,7 @@ impl<'a> Source<'a> {
     pub(crate) fn bytes(self) -> &'a [u8] {
         match self {
             Source::Bytes(bytes) | Source::Writable(bytes, ..) => bytes,
-            Source::Map(map) => map,
+            Source::Map(map) | Source::ReadMap(map) => map,
         }
     }
 }
@@ -914,12 +916,19 @@ impl<'a> Decoder<'a> {
         &mut self.state
     }
 
-    /// The next store's bytes, checked against its checksum unless the file is mapped.
+    /// Whether what the stores hold is to be checked. Not in a file that is only mapped, which would be read as a whole: whatever
+    /// it holds, no verb may go wrong but in its answers. It is checked before it is changed or written.
+    #[must_use]
+    pub fn reads_stores(&self) -> bool {
+        !matches!(self.source, Source::Map(_))
+    }
+
+    /// The next store's bytes, checked against its checksum unless the file is only mapped.
     fn section(&mut self) -> Result<(Row, &'a [u8])> {
         let row = self.sections.next().ok_or_else(|| Error::corrupt("stores", "another one", "none"))?;
         let all = self.source.bytes();
         let bytes = &all[row.bytes.clone()];
-        if !matches!(self.source, Source::Map(_)) {
+        if self.reads_stores() {
             let found = xxh3_64(bytes);
             check("checksum of a store", format_args!("{:#018x}", row.checksum), format_args!("{found:#018x}"))?;
             let padding = &all[row.bytes.end..align(row.bytes.end)];
@@ -942,7 +951,7 @@ impl<'a> Decoder<'a> {
         let (offset, len) = (row.bytes.start, bytes.len() / 8);
         let in_place = match self.source {
             Source::Bytes(_) => None,
-            Source::Map(map) => Words::mapped(map, offset, len),
+            Source::Map(map) | Source::ReadMap(map) => Words::mapped(map, offset, len),
             Source::Writable(_, file, opening) => {
                 Words::writable(file, opening, offset, len).map_err(|error| Error::NotInPlace {
                     what: format!("a store cannot be mapped ({error})"),

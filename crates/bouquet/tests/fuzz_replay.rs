@@ -92,6 +92,25 @@ fn a_short_frame_of_a_gigabyte_of_equal_counters_is_read_in_no_time() {
 }
 
 #[test]
+fn a_mapped_file_is_read_before_it_is_changed_whatever_its_stores_hold() {
+    let mut random = SplitMix::new(19);
+    for kind in registry::kinds() {
+        for variant in 3..16 {
+            let Some(frame) = harness::frame::small_frame(kind, variant, false) else { continue };
+            harness::decode::open_mapped(&frame);
+            for _ in 0..4 {
+                let share = random.below(8) as u8;
+                let mut forged = frame.clone();
+                harness::frame::forge_stores(&mut forged, || {
+                    if random.below(8) as u8 <= share { random.next_u64() as u8 } else { 0 }
+                });
+                harness::decode::open_mapped(&forged);
+            }
+        }
+    }
+}
+
+#[test]
 fn committed_operations_agree_with_the_model() {
     assert!(replay(harness::operations::run, committed("operations")) > 0);
 }

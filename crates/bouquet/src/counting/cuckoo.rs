@@ -244,8 +244,7 @@ impl Mechanism for Cuckoo {
             return Err(Error::corrupt("the waiting entry", "an entry and its bucket, or none", format!("{entry:#x}")));
         }
         cuckoo.victim = fits.then_some((entry, bucket));
-        // A mapped table is not read; whatever it holds, no operation can go wrong but in its answers.
-        if !cuckoo.table.bits().is_mapped() {
+        if decoder.reads_stores() {
             if let Some((bucket, entry)) = cuckoo.entries().find(|&(_, entry)| cuckoo.key_of(entry) == 0) {
                 return Err(Error::corrupt(
                     format!("bucket {bucket}"),

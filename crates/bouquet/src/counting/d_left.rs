@@ -142,8 +142,7 @@ impl Mechanism for DLeftTable {
         if !filter.stash.iter().all(fits) {
             return Err(Error::corrupt("the stash", "fingerprints and counts", "other numbers"));
         }
-        // A mapped table is not read; whatever it holds, no operation can go wrong but in its answers and numbers.
-        if !filter.table.bits().is_mapped() {
+        if decoder.reads_stores() {
             let entries = || (0..filter.table.len()).flat_map(|bucket| filter.table.entries(bucket));
             let counted = entries().count() as u64;
             if counted != used || entries().any(|entry| entry >> design.remainder == 0) {

@@ -631,7 +631,7 @@ impl Structure for InvertibleCounting {
         let (slice_len, hashes, mode) = shape(decoder.config())?;
         let words = decoder.words(table_bits(slice_len, hashes)?.div_ceil(64))?;
         let hashing = bind(slice_len, hashes, decoder.config().hashing());
-        let table = IdTable::from_words(slice_len, hashes, mode, hashing, words)
+        let table = IdTable::from_words(slice_len, hashes, mode, hashing, words, decoder.reads_stores())
             .ok_or_else(|| Error::corrupt("cells", "ids below 2^61 - 1 and zeros behind the last cell", "others"))?;
         let all_named = table.is_zero();
         Ok(InvertibleCounting { table, names: HashMap::new(), all_named, planned: decoder.config().count("items") })

@@ -5,8 +5,6 @@
 //! them through two calls, [`AnyFilter::ask`](crate::AnyFilter::ask) and [`AnyFilter::act`](crate::AnyFilter::act), so that
 //! nothing is left to those who write Rust.
 
-use std::any::Any;
-
 use super::{Boxed, Kind, Structure};
 use crate::capability::{Estimate, Item, Multiplicity, NoteType};
 use crate::error::{Error, Result};
@@ -157,8 +155,8 @@ impl<'a> Argument<'a> {
 
     /// The other filter, of the same type.
     pub fn filter<T: Structure>(self) -> Result<&'a T> {
-        let Argument::Filter(Other { value }) = self else { return self.refuse(Takes::Filter) };
-        value
+        let Argument::Filter(Other { filter }) = self else { return self.refuse(Takes::Filter) };
+        filter
             .downcast_ref()
             .ok_or_else(|| Error::parameter("argument", Takes::Filter.expected(), "one of another kind"))
     }
@@ -167,7 +165,7 @@ impl<'a> Argument<'a> {
 /// A filter as argument: see [`AnyFilter::as_argument`](crate::AnyFilter::as_argument).
 #[derive(Clone, Copy)]
 pub struct Other<'a> {
-    pub(crate) value: &'a dyn Any,
+    pub(crate) filter: &'a crate::AnyFilter,
 }
 
 impl std::fmt::Debug for Other<'_> {

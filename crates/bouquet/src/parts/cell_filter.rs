@@ -598,8 +598,7 @@ impl<C: CellCode> Structure for CellFilter<C> {
             return Err(Error::corrupt("items", format!("at most {inserted}, the insertions"), items));
         }
         let cells = decoder.counters(places.counters(), code.width())?;
-        // Reading a mapped store would fetch the whole file; what a forged cell does there is wrong but harmless.
-        if !cells.is_mapped() && !cells.iter().all(|cell| code.is_cell(cell)) {
+        if decoder.reads_stores() && !cells.iter().all(|cell| code.is_cell(cell)) {
             return Err(Error::corrupt("a cell", "a content that keys leave behind", "another"));
         }
         Ok(Self::with_parts(decoder.config(), code, places, cells, numbers))

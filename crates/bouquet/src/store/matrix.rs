@@ -151,7 +151,7 @@ impl BitMatrix {
         (fits && (matrix.is_mapped() || matrix.spares_are_empty())).then_some(matrix)
     }
 
-    fn spares_are_empty(&self) -> bool {
+    pub(crate) fn spares_are_empty(&self) -> bool {
         let Form::ByPosition { bits, sets, .. } = &self.form else { return true };
         let columns = width(*sets);
         if columns <= 64 {

@@ -125,9 +125,16 @@ impl IdTable {
         Ok(IdTable { slice_len, hashes, mode, hashing, words })
     }
 
-    /// The table in these words; `None` when their number is wrong, a bit behind the last cell is set, or an id is
-    /// none.
-    pub(super) fn from_words(slice_len: u64, hashes: u32, mode: Mode, hashing: Hashing, words: Words) -> Option<Self> {
+    /// The table in these words; `None` when their number is wrong, a bit behind the last cell is set, or, if all are
+    /// `read`, an id is none.
+    pub(super) fn from_words(
+        slice_len: u64,
+        hashes: u32,
+        mode: Mode,
+        hashing: Hashing,
+        words: Words,
+        read: bool,
+    ) -> Option<Self> {
         let bits = table_bits(slice_len, hashes).ok()?;
         let slice = words.as_slice();
         let tail_is_zero = match (slice.last(), bits % 64) {
@@ -138,9 +145,9 @@ impl IdTable {
             return None;
         }
         let table = IdTable { slice_len, hashes, mode, hashing, words };
-        // Reading a mapped store would fetch the whole file; there the arithmetic reduces what is too large.
+        // Where the words are not read, the arithmetic reduces what is too large.
         let in_field = |cell| mode == Mode::Xor || table.cell(cell).1 < UNIVERSAL_PRIME;
-        (table.words.is_mapped() || (0..table.cells()).all(in_field)).then_some(table)
+        (!read || (0..table.cells()).all(in_field)).then_some(table)
     }
 
     pub(super) fn cells(&self) -> u64 {

@@ -216,7 +216,7 @@ fn frames_with_ids_that_are_none_are_refused() {
     assert_eq!(InvertibleCounting::from_bytes(&frame).unwrap(), table);
     let mut words = crate::store::Words::zeroed((16 * u64::from(CELL_BITS)).div_ceil(64)).unwrap();
     let make = |words: &crate::store::Words, mode| {
-        IdTable::from_words(4, 4, mode, Hashing::seeded(1), words.clone()).is_some()
+        IdTable::from_words(4, 4, mode, Hashing::seeded(1), words.clone(), true).is_some()
     };
     assert!(make(&words, Mode::Sum));
     crate::store::write_field(words.as_mut_slice(), 32, 61, (1 << 61) - 1);

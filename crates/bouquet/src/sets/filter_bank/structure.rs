@@ -188,12 +188,12 @@ impl Structure for FilterBank {
             None => {
                 let bits = decoder.bits(shape.store_bits()?)?;
                 let matrix = BitMatrix::from_slices(bits, shape.filters(), shape.bits);
+                let matrix = matrix.filter(|matrix| !decoder.reads_stores() || matrix.spares_are_empty());
                 Cells::Bits(matrix.ok_or_else(|| Error::corrupt("spare columns", "0", "1"))?)
             }
         };
-        let mapped = matches!(&cells, Cells::Bits(matrix) if matrix.is_mapped());
         let bank = Self::with_parts(decoder.config(), shape, cells, tallies);
-        if decoder.is_doubted() && !mapped {
+        if decoder.is_doubted() && decoder.reads_stores() {
             bank.refuse_overfull_filters()?;
         }
         Ok(bank)
