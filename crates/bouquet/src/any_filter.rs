@@ -265,7 +265,8 @@ impl AnyFilter {
     /// ```
     #[must_use]
     pub fn stats(&self) -> Stats {
-        (self.kind.stats)(&*self.value)
+        let stats = (self.kind.stats)(&*self.value);
+        Stats { fpr: self.config().with_collisions(stats.fpr, stats.items), ..stats }
     }
 
     /// The rates that theory expects of this shape after `items` distinct items.
@@ -280,7 +281,11 @@ impl AnyFilter {
     /// ```
     #[must_use]
     pub fn expected(&self, items: u64) -> Rates {
-        (self.kind.expected)(&*self.value, items)
+        let (rates, config) = ((self.kind.expected)(&*self.value, items), self.config());
+        let [false_positive, over_count, spurious_value] =
+            [rates.false_positive, rates.over_count, rates.spurious_value]
+                .map(|rate| config.with_collisions(rate, items));
+        Rates { false_positive, over_count, spurious_value, ..rates }
     }
 
     /// Whether the filter has this verb: its kind does, and the settings are those that the verb needs.

@@ -248,7 +248,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// A parameter that is missing or out of range.
     pub(crate) fn parameter(name: &str, expected: impl Into<String>, found: impl ToString) -> Self {
-        Error::Parameter { name: name.into(), expected: expected.into(), found: found.to_string() }
+        Error::Parameter { name: name.into(), expected: expected.into(), found: short(found.to_string()) }
     }
 
     /// A frame field that holds what it cannot hold.
@@ -261,10 +261,22 @@ impl Error {
 impl From<bouquet_theory::Error> for Error {
     fn from(error: bouquet_theory::Error) -> Self {
         match error {
-            bouquet_theory::Error::Parameter { name, expected, found } => Error::Parameter { name, expected, found },
+            bouquet_theory::Error::Parameter { name, expected, found } => {
+                Error::Parameter { name, expected, found: short(found) }
+            }
             bouquet_theory::Error::TooLarge { what, bytes } => Error::TooLarge { what, bytes },
             other => Error::parameter("size", "one that can be computed", other),
         }
+    }
+}
+
+/// A number without dozens of zeros.
+fn short(number: String) -> String {
+    /// The digits of 2^64 and a point.
+    const LONGEST: usize = 21;
+    match number.parse::<f64>() {
+        Ok(value) if number.len() > LONGEST || number.starts_with("0.00000") => format!("{value:e}"),
+        _ => number,
     }
 }
 
@@ -303,6 +315,15 @@ pub(crate) fn same<T: PartialEq + std::fmt::Debug>(field: &str, left: T, right: 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_told_without_dozens_of_zeros() {
+        for (found, told) in [(1e-300, "1e-300"), (1e-18, "1e-18"), (0.01, "0.01"), (1.5, "1.5"), (1e300, "1e300")] {
+            assert!(Error::parameter("fpr", "small", found).to_string().ends_with(&format!("but is {told}")), "{told}");
+        }
+        assert!(Error::parameter("seed", "small", u64::MAX).to_string().ends_with("18446744073709551615"));
+        assert!(Error::parameter("mode", "free", "parquet").to_string().ends_with("parquet"));
+    }
 
     #[test]
     fn errors_of_theory_keep_their_variant_and_their_words() {

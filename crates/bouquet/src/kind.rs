@@ -171,7 +171,8 @@ pub struct Stats {
     pub hashes: u32,
     /// The share of bits or cells in use.
     pub fill: Option<f64>,
-    /// The false-positive rate at this fill: of this very instance, not of its design.
+    /// The false-positive rate at this fill: of this very instance, not of its design. [`AnyFilter`](crate::AnyFilter) counts
+    /// collisions of digests in.
     pub fpr: Option<f64>,
     /// The largest fill that honest filling with `items` items reaches, where it is known: the mean plus 8 standard
     /// deviations.
@@ -201,7 +202,7 @@ impl Stats {
     }
 }
 
-/// Expected rates of a design.
+/// Expected rates of a design. Those that [`AnyFilter`](crate::AnyFilter) gives include collisions of digests.
 ///
 /// ```
 /// use bouquet::{CountingBloom, AnyFilter, kind::Rates};
@@ -673,7 +674,8 @@ impl Kind {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn plan(&self, config: &Config) -> Result<Plan> {
-        (self.plan)(config)
+        let plan = (self.plan)(config)?;
+        Ok(Plan { fpr: config.with_collisions(plan.fpr, plan.items.unwrap_or(0)), ..plan })
     }
 
     /// Whether the kind declares this sort of error.

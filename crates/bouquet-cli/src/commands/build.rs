@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use bouquet::capability::{Dataset, NoteType};
 use bouquet::hash::Hashing;
 use bouquet::kind::{Config, Kind};
+use bouquet::theory::collisions::floor;
 use bouquet::{AnyFilter, registry};
 use clap::Args;
 
@@ -14,7 +15,7 @@ use crate::ending::now_at;
 use crate::failure::{Failure, Found, Outcome, say};
 use crate::filters::{Settings, has_parameter, kind_named, read_secret, refuse_beyond_memory, warn_when_polluted};
 use crate::keys::{Held, Input};
-use crate::output::{Coding, Destination, Waiting};
+use crate::output::{Coding, Destination, Waiting, number};
 
 /// Make a filter from the keys in files or on standard input
 ///
@@ -129,8 +130,28 @@ impl Build {
         }
         warn_when_overfull(&self.output, &filter);
         warn_when_polluted(&self.output, &filter);
+        self.warn_when_digests_collide(&config, &filter);
         destination.save(&filter, Coding::Usual)?;
         Ok(Found::Something)
+    }
+
+    /// Says so when no filter on these digests has the rate that was asked for.
+    fn warn_when_digests_collide(&self, asked: &Config, filter: &AnyFilter) {
+        let config = filter.config();
+        let (items, bits) = (config.count("items").unwrap_or_else(|| filter.stats().items), config.digest_bits());
+        let floor = floor(items, bits);
+        if asked.is_set("fpr") && asked.real("fpr").is_some_and(|rate| rate < floor) {
+            let by_word = has_parameter(filter.kind(), "reduction");
+            let remedy = match (bits, by_word) {
+                (128.., _) => "ask for a higher rate",
+                (_, true) => "--wide with --set reduction=fastrange hashes to 128 bits",
+                (_, false) => "--wide hashes to 128 bits",
+            };
+            let (path, floor) = (self.output.display(), number(floor));
+            say(&format!(
+                "warning: {path}: {items} keys have a rate of at least {floor}, at which digests of {bits} bits collide; {remedy}"
+            ));
+        }
     }
 
     fn hashing(&self) -> Result<Hashing, Failure> {

@@ -1,9 +1,10 @@
 //! Parameters: what a kind can be given, and what it was given.
 
 use crate::error::{Error, Result};
-use crate::hash::Hashing;
+use crate::hash::{Family, Hashing, Reduction, Scheme};
 use crate::kind::Facts;
 use crate::shell::Value;
+use crate::theory::collisions;
 
 /// One parameter of a kind's schema. Command line, other languages and the documentation are made from it.
 ///
@@ -358,6 +359,37 @@ impl Config {
     #[must_use]
     pub fn hashing(&self) -> &Hashing {
         &self.hashing
+    }
+
+    /// The bits of a digest that tell two keys apart in such a filter: those of its hash function, or as many as its
+    /// [`Scheme`] makes positions from. [`theory::collisions`](crate::theory::collisions) says which rates they allow.
+    ///
+    /// ```
+    /// use bouquet::{hash::Hashing, kind::Config, registry};
+    /// let config = Config::new(registry::find("standard")?.facts());
+    /// assert_eq!(config.digest_bits(), 64);
+    /// let wide = config.hashed(Hashing::seeded_wide(0));
+    /// assert_eq!(wide.clone().set("reduction", "fastrange")?.digest_bits(), 128);
+    /// assert_eq!(wide.set("reduction", "fastrange32")?.digest_bits(), 64);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn digest_bits(&self) -> u32 {
+        let id = self.hashing.id();
+        match (Family::from_name(self.choice("family")), Reduction::from_name(self.choice("reduction"))) {
+            (None, None) => id.bits(),
+            (family, reduction) => {
+                let (family, reduction) = (family.unwrap_or_default(), reduction.unwrap_or_default());
+                Scheme { family, reduction }.digest_bits(id)
+            }
+        }
+    }
+
+    /// The rate of a filter with this many keys whose mechanism has `rate`: collisions of digests come on top. What is exact
+    /// compares more than digests.
+    pub(crate) fn with_collisions(&self, rate: Option<f64>, items: u64) -> Option<f64> {
+        let bits = self.digest_bits();
+        rate.map(|rate| if rate > 0.0 { collisions::with_collisions(rate, items, bits) } else { rate })
     }
 
     /// Sets a parameter from text.
