@@ -13,7 +13,7 @@ use bouquet::membership::compressed::Compressed;
 use bouquet::membership::one_hash::OneHashBloom;
 use bouquet::membership::partitioned::Partitioned;
 use bouquet::membership::ultra_fast::UltraFastBloom;
-use bouquet::membership::{BitFilter, Layout};
+use bouquet::membership::{Access, BitFilter};
 use bouquet::shared::SharedBitFilter;
 use bouquet::{AnyFilter, Bloom, SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};
 
@@ -43,7 +43,7 @@ pub fn all<K: BenchKey>() -> Vec<Entry<K>> {
     ]
 }
 
-impl<K: BenchKey, L: Layout> Contender<K> for BitFilter<L> {
+impl<K: BenchKey, L: Access> Contender<K> for BitFilter<L> {
     fn name() -> String {
         format!("bouquet {}", L::FACTS.id)
     }
@@ -156,7 +156,7 @@ impl<K: BenchKey> Contender<K> for CountingBloom {
 }
 
 /// The filter that threads share, its atomic insertions also measured with one thread.
-impl<K: BenchKey, L: Layout> Contender<K> for SharedBitFilter<L> {
+impl<K: BenchKey, L: Access> Contender<K> for SharedBitFilter<L> {
     fn name() -> String {
         format!("bouquet {} (shared)", L::FACTS.id)
     }

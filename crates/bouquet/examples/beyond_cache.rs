@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bouquet::hash::mix;
-use bouquet::membership::{BitFilter, Layout};
+use bouquet::membership::{Access, BitFilter};
 use bouquet::{BlockedBloom, Bloom, UltraFastBloom};
 
 const BITS: u64 = 1 << 30;
@@ -19,7 +19,7 @@ const LOOKUPS: u64 = 2_000_000;
 const ROUNDS: usize = 5;
 
 /// Nanoseconds per lookup of a member.
-fn lookups<L: Layout>(filter: &BitFilter<L>, members: &[u64]) -> f64 {
+fn lookups<L: Access>(filter: &BitFilter<L>, members: &[u64]) -> f64 {
     let (filter, members) = (black_box(filter), black_box(members));
     let start = Instant::now();
     let found = members.iter().filter(|member| filter.contains(*member)).count() as u64;
@@ -28,7 +28,7 @@ fn lookups<L: Layout>(filter: &BitFilter<L>, members: &[u64]) -> f64 {
     elapsed.as_nanos() as f64 / LOOKUPS as f64
 }
 
-fn filled<L: Layout>(mut filter: BitFilter<L>) -> BitFilter<L> {
+fn filled<L: Access>(mut filter: BitFilter<L>) -> BitFilter<L> {
     for first in (0..KEYS).step_by(1 << 16) {
         let keys: Vec<u64> = (first..KEYS.min(first + (1 << 16))).map(mix).collect();
         filter.insert_batch(&keys);

@@ -115,7 +115,7 @@ impl Key for i128 {
 /// Keys that are hashed before the first of them is looked up, so that the memory has time to answer.
 pub(crate) const BATCH: usize = 32;
 
-/// The digests of up to [`BATCH`] keys; `touch` is to ask the memory for what belongs to each.
+/// The digests of up to [`BATCH`] keys; `touch` may prefetch what belongs to each.
 #[inline(always)]
 pub(crate) fn digest_batch<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn(Digest)) -> [Digest; BATCH] {
     let mut digests = [Digest { h1: 0, h2: 0 }; BATCH];
@@ -126,13 +126,9 @@ pub(crate) fn digest_batch<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn
     digests
 }
 
-/// Tables up to this size (256 KiB) are in the second-level cache of nearly every processor.
-pub(crate) const CACHED_BITS: u64 = 1 << 21;
+pub(crate) use crate::simd::{CACHED_BITS, NEAR_BITS};
 
-/// Tables up to this size (4 MiB) are in some cache, from which the processor fetches what it needs early enough by itself.
-pub(crate) const NEAR_BITS: u64 = 1 << 25;
-
-/// A table that keys are looked up in by batches: what there is to hash them and to ask the memory for what belongs to them.
+/// A table that keys are looked up in by batches: how to hash them and to prefetch what belongs to them.
 pub(crate) trait Batched {
     /// Tables up to this size are not asked for. That it is the second-level cache's suits those of which a key needs a place
     /// or two that are found at once; if there are more, or they take longer to find, it is [`NEAR_BITS`].
@@ -144,10 +140,10 @@ pub(crate) trait Batched {
     /// The bits of all that can be asked for.
     fn bits_ahead(&self) -> u64;
 
-    /// Asks the memory for what belongs to a key.
+    /// Prefetches what belongs to a key.
     fn ask(&self, digest: Digest);
 
-    /// Asks the memory for what a query of the key looks at first.
+    /// Prefetches what a query of the key looks at first.
     #[inline(always)]
     fn ask_to_test(&self, digest: Digest) {
         self.ask(digest);
@@ -229,7 +225,7 @@ pub(crate) fn insert_items<'a, F, T: Batched>(
 #[repr(align(64))]
 struct InLines<T>(T);
 
-/// Goes through the keys by batches, one batch ahead: `make` hashes a batch and asks the memory for what belongs to it, and only
+/// Goes through the keys by batches, one batch ahead: `make` hashes a batch and prefetches what belongs to it, and only
 /// when that is done for the next one is `each` given the batch, its first key's number and what `make` left.
 #[inline(always)]
 pub(crate) fn one_batch_ahead<K: Key, T: Copy>(

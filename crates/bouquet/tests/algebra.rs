@@ -10,13 +10,13 @@ use bouquet::hash::{Family, Hashing, Reduction};
 use bouquet::kind::Config;
 use bouquet::membership::compressed::Compressed;
 use bouquet::membership::partitioned::Partitioned;
-use bouquet::membership::{BitFilter, Layout};
+use bouquet::membership::{Access, BitFilter};
 use bouquet::store::BitStore;
 use bouquet::theory::{self, algebra};
 use proptest::prelude::*;
 
 /// An empty filter of this size; mask wants a power of two in each slice, which the callers see to.
-fn empty<L: Layout>(bits: u64, hashes: u32, family: Family, reduction: Reduction) -> BitFilter<L> {
+fn empty<L: Access>(bits: u64, hashes: u32, family: Family, reduction: Reduction) -> BitFilter<L> {
     let settings = [
         ("bits", bits.to_string()),
         ("hashes", hashes.to_string()),
@@ -28,7 +28,7 @@ fn empty<L: Layout>(bits: u64, hashes: u32, family: Family, reduction: Reduction
     BitFilter::from_config(&config).unwrap()
 }
 
-fn with_keys<L: Layout>(empty: &BitFilter<L>, keys: impl IntoIterator<Item = u64>) -> BitFilter<L> {
+fn with_keys<L: Access>(empty: &BitFilter<L>, keys: impl IntoIterator<Item = u64>) -> BitFilter<L> {
     let mut filter = empty.clone();
     keys.into_iter().for_each(|key| {
         filter.insert(&key);
@@ -57,7 +57,7 @@ fn within(a: &BitStore, b: &BitStore) -> bool {
 }
 
 /// The laws of union and intersection for two sets of keys in filters of one shape.
-fn obeys_the_laws<L: Layout>(empty: &BitFilter<L>, a: &HashSet<u64>, b: &HashSet<u64>) {
+fn obeys_the_laws<L: Access>(empty: &BitFilter<L>, a: &HashSet<u64>, b: &HashSet<u64>) {
     let [one, two] = [a, b].map(|keys| with_keys(empty, keys.iter().copied()));
     let union = with_keys(empty, a.union(b).copied());
     let common = with_keys(empty, a.intersection(b).copied());
@@ -161,7 +161,7 @@ fn an_intersection_is_exact_as_often_as_predicted() {
 }
 
 /// Two filters of `n` keys each, `common` of them in both.
-fn overlapping<L: Layout>(empty: &BitFilter<L>, n: u64, common: u64) -> (BitFilter<L>, BitFilter<L>) {
+fn overlapping<L: Access>(empty: &BitFilter<L>, n: u64, common: u64) -> (BitFilter<L>, BitFilter<L>) {
     (with_keys(empty, 0..n), with_keys(empty, n - common..2 * n - common))
 }
 
@@ -195,7 +195,7 @@ fn estimates_lie_within_five_standard_errors() {
 }
 
 /// Mean and standard deviation of the estimated intersections, and the mean of their stated errors.
-fn spread_of_intersections<L: Layout>(empty: impl Fn(u64) -> BitFilter<L>, n: u64, common: u64) -> (f64, f64, f64) {
+fn spread_of_intersections<L: Access>(empty: impl Fn(u64) -> BitFilter<L>, n: u64, common: u64) -> (f64, f64, f64) {
     let runs = 400;
     let found: Vec<_> = (0..runs)
         .map(|seed| {

@@ -4,13 +4,13 @@ use bouquet::Bloom;
 use bouquet::hash::{Family, Hashing, SplitMix};
 use bouquet::kind::{Config, Setting};
 use bouquet::membership::standard::KIND;
-use bouquet::membership::{BitFilter, Layout};
+use bouquet::membership::{Access, BitFilter};
 
 use crate::simulate::keys;
 use crate::{Lab, Mean, Result};
 
 /// How many of so many keys that are no members the filter takes for members, and how many there were.
-pub(super) fn false_positives<L: Layout>(filter: &BitFilter<L>, random: &mut SplitMix, queries: u64) -> (u64, u64) {
+pub(super) fn false_positives<L: Access>(filter: &BitFilter<L>, random: &mut SplitMix, queries: u64) -> (u64, u64) {
     let others = keys(random, queries);
     let mut answers = vec![false; others.len()];
     filter.contains_batch(&others, &mut answers);

@@ -4,9 +4,9 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Config, Kind, Setting, kind};
-use crate::membership::CACHED_BITS;
 use crate::parts::chain::{Chain, Found, Pick};
 use crate::parts::equal_components::{Cells, positions};
+use crate::simd::CACHED_BITS;
 use crate::theory::dynamic::{Shape, chain_limit};
 
 mod builder;

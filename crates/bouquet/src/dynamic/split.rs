@@ -9,9 +9,9 @@ use crate::kind::{
     Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Plan, Rates, Setting, Stats, Structure, Text, common,
     kind,
 };
-use crate::membership::CACHED_BITS;
 use crate::parts::chain::{Chain, Pick};
 use crate::parts::equal_components::{Arrangement, Cells, positions};
+use crate::simd::CACHED_BITS;
 use crate::store::{BitMatrix, Orientation};
 use crate::theory::dynamic::Shape;
 use crate::theory::{split, standard};

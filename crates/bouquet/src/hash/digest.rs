@@ -537,7 +537,7 @@ impl Hashing {
 
     /// Whether it is the default, of some seed.
     #[inline(always)]
-    pub(crate) fn is_usual(&self) -> bool {
+    pub(crate) fn is_folded(&self) -> bool {
         self.id == HashId::Folded
     }
 

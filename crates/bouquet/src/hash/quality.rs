@@ -3,7 +3,7 @@
 use super::digest::{fold, folded};
 use super::probes::{ModularProbes, Probes};
 use super::*;
-use crate::membership::Layout;
+use crate::membership::Access;
 use crate::store::BitStore;
 use crate::{Bloom, UltraFastBloom};
 
@@ -227,7 +227,7 @@ const SORTS_OF_NUMBERS: [Sort; 16] = [
 
 /// By how many standard deviations fill and rate are off in filters of keys of one sort: the fill against that of random keys, the
 /// rate against that of the very content. `word` makes a digest of a key and of what the seed contributes.
-fn deviations<L: Layout>(layout: &L, key: fn(u64) -> u64, word: fn(u64, u64) -> u64) -> (f64, f64) {
+fn deviations<L: Access>(layout: &L, key: fn(u64) -> u64, word: fn(u64, u64) -> u64) -> (f64, f64) {
     const KEYS: u64 = 10_000;
     const FILTERS: u64 = 50;
     let (fill, deviation) = layout.expected_fill(KEYS);

@@ -6,8 +6,9 @@ use crate::error::{Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
 use crate::kind::{Config, Facts, Plan, Rates, Setting, Stats, Structure};
+use crate::membership::Access;
+#[cfg(doc)]
 use crate::membership::Layout;
-use crate::membership::layout::{set_word, test_word};
 use crate::store::BitStore;
 use crate::theory;
 
@@ -41,7 +42,7 @@ struct Design {
     fpr: Option<f64>,
 }
 
-impl<L: Layout> BitFilter<L> {
+impl<L: Access> BitFilter<L> {
     /// An empty filter of the settings in `config`, which must be for this kind.
     ///
     /// ```
@@ -236,30 +237,25 @@ impl<L: Layout> BitFilter<L> {
     /// assert!(!filter.insert("rose"), "text is its bytes");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    // Always inlined, as `contains` is: what is unusual lies elsewhere, and a loop over keys keeps the filter in registers.
+    // Always inlined, as `contains` is, so that a loop over keys keeps the filter in registers.
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let words = self.bits.words_in_place();
         // One condition that no key changes: a loop over keys asks it once and then only sets bits.
-        if self.layout.is_set_inline(words) & self.hashing.is_usual()
-            && let Some(fresh) = self.layout.set_usually(words, key.digest(&self.hashing))
-        {
+        if self.layout.is_set_inline(words) & self.hashing.is_folded() {
+            let is_new = self.layout.set(words, key.digest(&self.hashing));
             self.items += 1;
-            return fresh;
+            return is_new;
         }
-        // What is unusual gets the parts of the filter and not the filter, and leaves alone what was asked above: a loop over keys need
-        // not read again what no call can have changed.
         self.items += 1;
+        // What is called gets the parts of the filter by value, and what is in place stays so: a loop over keys need not read again what
+        // no call can have changed.
         if self.layout.needs_key() {
             return key.with_bytes(|key| {
-                set_by_key(self.layout.clone(), self.hashing.clone(), self.bits.words_seldom_mut(), key)
+                set_by_key(self.layout.clone(), self.hashing.clone(), self.bits.words_or_copy(), key)
             });
         }
-        let digest = key.digest(&self.hashing);
-        match self.layout.in_one_word(digest) {
-            Some(word_mask) => set_word(self.bits.words_seldom_mut(), word_mask),
-            None => set_elsewhere(self.layout.clone(), self.bits.words_seldom_mut(), digest),
-        }
+        set_called(self.layout.clone(), self.bits.words_or_copy(), key.digest(&self.hashing))
     }
 
     /// Whether the key may be in the set; `false` is certain.
@@ -275,23 +271,19 @@ impl<L: Layout> BitFilter<L> {
     #[inline(always)]
     #[must_use]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        if self.layout.is_usual() && self.hashing.is_usual() {
+        if self.layout.is_inline() && self.hashing.is_folded() {
             return self.layout.test(self.bits.words(), key.digest(&self.hashing));
         }
-        self.contains_unusual(key)
+        self.contains_called(key)
     }
 
     #[inline(never)]
-    fn contains_unusual<K: Key + ?Sized>(&self, key: &K) -> bool {
+    fn contains_called<K: Key + ?Sized>(&self, key: &K) -> bool {
         if self.layout.needs_key() {
             return key
                 .with_bytes(|key| self.layout.all_of_key(&self.hashing, key, |position| self.bits.get(position)));
         }
-        let digest = key.digest(&self.hashing);
-        match self.layout.in_one_word(digest) {
-            Some(word_mask) => test_word(self.bits.words(), word_mask),
-            None => self.layout.test(self.bits.words(), digest),
-        }
+        self.layout.test(self.bits.words(), key.digest(&self.hashing))
     }
 
     /// The answers for many keys, `answers[i]` for `keys[i]`: faster than one by one where the filter is larger than the
@@ -504,7 +496,7 @@ impl<L: Layout> BitFilter<L> {
     }
 }
 
-impl<L: Layout> Structure for BitFilter<L> {
+impl<L: Access> Structure for BitFilter<L> {
     const FACTS: Facts = L::FACTS;
     const CODED: bool = L::CODED;
     // A coded store has no fixed size.
@@ -565,7 +557,7 @@ impl<L: Layout> Structure for BitFilter<L> {
     }
 }
 
-impl<L: Layout> Contains for BitFilter<L> {
+impl<L: Access> Contains for BitFilter<L> {
     fn contains(&self, key: &[u8]) -> bool {
         BitFilter::contains(self, key)
     }
@@ -578,18 +570,17 @@ impl<L: Layout> Contains for BitFilter<L> {
 /// Insertions that a filter tells of. More can only be forged or added up; from here on, no number of single ones overflows.
 const MOST_ITEMS: u64 = u64::MAX / 2;
 
-/// [`Layout::set`] where that is not the usual way. By value, so that a loop over keys may keep the filter in registers: no call
-/// knows where it lies.
+/// [`Access::set`] where that is not inlined.
 #[cold]
 #[inline(never)]
-fn set_elsewhere<L: Layout>(layout: L, words: &mut [u64], digest: Digest) -> bool {
+fn set_called<L: Access>(layout: L, words: &mut [u64], digest: Digest) -> bool {
     layout.set(words, digest)
 }
 
 /// The same where the layout [needs the key](Layout::needs_key).
 #[cold]
 #[inline(never)]
-fn set_by_key<L: Layout>(layout: L, hashing: Hashing, words: &mut [u64], key: &[u8]) -> bool {
+fn set_by_key<L: Access>(layout: L, hashing: Hashing, words: &mut [u64], key: &[u8]) -> bool {
     let mut fresh = false;
     layout.all_of_key(&hashing, key, |position| {
         if let Some(word) = words.get_mut((position / 64) as usize) {
@@ -601,7 +592,7 @@ fn set_by_key<L: Layout>(layout: L, hashing: Hashing, words: &mut [u64], key: &[
     fresh
 }
 
-impl<L: Layout> Insert for BitFilter<L> {
+impl<L: Access> Insert for BitFilter<L> {
     fn insert(&mut self, item: Item<'_>) -> Result<bool> {
         Ok(BitFilter::insert(self, item.bare()?))
     }
@@ -614,19 +605,19 @@ impl<L: Layout> Insert for BitFilter<L> {
     }
 }
 
-impl<L: Layout> Merge for BitFilter<L> {
+impl<L: Access> Merge for BitFilter<L> {
     fn merge(&mut self, other: &Self) -> Result<()> {
         BitFilter::merge(self, other)
     }
 }
 
-impl<L: Layout> Intersect for BitFilter<L> {
+impl<L: Access> Intersect for BitFilter<L> {
     fn intersect(&mut self, other: &Self) -> Result<()> {
         BitFilter::intersect(self, other)
     }
 }
 
-impl<L: Layout> Cardinality for BitFilter<L> {
+impl<L: Access> Cardinality for BitFilter<L> {
     fn cardinality(&self) -> Estimate {
         BitFilter::cardinality(self)
     }
@@ -636,7 +627,7 @@ impl<L: Layout> Cardinality for BitFilter<L> {
     }
 }
 
-impl<L: Layout> Compress for BitFilter<L> {
+impl<L: Access> Compress for BitFilter<L> {
     fn entropy_bits(&self) -> f64 {
         self.bits.len() as f64 * theory::special::entropy(self.bits.fill())
     }

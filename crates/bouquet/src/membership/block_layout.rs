@@ -11,7 +11,6 @@
 //!   what is left of a word that is too short for a field is not used.
 
 use std::marker::PhantomData;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use crate::capability::Estimate;
@@ -19,11 +18,11 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, SplitMix, fastrange};
 use crate::key::{BATCH, Key};
 use crate::kind::{Config, Facts, Setting};
-use crate::membership::Layout;
 use crate::membership::layout::{
-    digests, set_each, set_each_shared, set_one_by_one, set_single, set_word, test_each, test_one_by_one, test_word,
+    digests, set_one_by_one, set_positions, set_positions_shared, test_one_by_one, test_positions,
 };
-use crate::simd::{line, prefetch, unrolled};
+use crate::membership::{Access, Layout};
+use crate::simd::{SharedWord, View, Word, line, prefetch, set_bits, unrolled};
 use crate::store::BitStore;
 use crate::theory::blocks::{self, Inner};
 
@@ -87,15 +86,7 @@ pub struct Blocks<K> {
     hashes: u32,
     /// The bits in every block of a key, and how many of the first blocks have one more: no key pays for the division.
     share: (u32, u32),
-    /// The places in a cache line, if that is the block and there is unrolled code for them; else zero. For 6, the k of a rate of 1 %,
-    /// and 7, set is inlined.
-    places: u32,
-    /// The vector code for them, if all follow from the digest or from one word derived of it.
-    code: Option<line::Code>,
-    /// Whether all bits of a key lie in one word.
-    one_word: bool,
-    /// Whether that is a block of 64 bits and k that of a rate of 1 or 0.1 %, for which the bits are found inline.
-    usual_word: bool,
+    code: Code,
     /// The [patterns](Self::pattern), if the shape has some, shared by all clones.
     patterns: Option<Arc<OnceLock<Vec<u64>>>>,
     kind: PhantomData<K>,
@@ -104,10 +95,18 @@ pub struct Blocks<K> {
 /// Up to so many pairs of block and pattern are compared to know a filter's rate; that of larger ones is estimated.
 const MOST_COMPARED: u64 = 1 << 22;
 
-/// The bits of a cache line, those that a place in it takes, and the places that a word of hash has.
-const LINE_BITS: u32 = 512;
-const LINE_WIDTH: u32 = LINE_BITS.trailing_zeros();
-const LINE_FIELDS: u32 = 64 / LINE_WIDTH;
+/// The code for a shape.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Code {
+    /// One cache line per key.
+    Line(line::Kernel),
+    /// One word per key. For blocks of 64 bits and the k of a rate of 1 or 0.1 %, 5 and 7, the bits are found inline.
+    Word { inline: bool },
+    /// Several blocks of at most one word per key.
+    Words,
+    /// Position by position.
+    Positions,
+}
 
 /// The fields of so many bits that a word has.
 const FIELDS: [u32; 64] = {
@@ -118,60 +117,6 @@ const FIELDS: [u32; 64] = {
     }
     fields
 };
-
-/// The most places in a line for which there is unrolled code: as many as two words of hash have, and two more.
-const LINE_HASHES: u32 = 16;
-
-/// Calls `visit` with the first K places in a line; [`Fields`] gives the same.
-#[inline(always)]
-fn places_in_line<const K: u32>(digest: Digest, mut visit: impl FnMut(usize, u64)) {
-    let more = if K > LINE_FIELDS { digest.derive(Fields::MORE) } else { digest };
-    for i in 0..K {
-        let word = [digest.h2, more.h1, more.h2][(i / LINE_FIELDS) as usize];
-        let field = word >> (i % LINE_FIELDS * LINE_WIDTH);
-        visit((field / 64 % 8) as usize, field % 64);
-    }
-}
-
-/// Whether a line has the bits at the first K places.
-#[inline(always)]
-fn line_has<const K: u32>(line: &[u64; 8], digest: Digest) -> bool {
-    let mut ones = 0;
-    places_in_line::<K>(digest, |word, bit| ones += line[word] >> bit & 1);
-    ones == u64::from(K)
-}
-
-/// Sets the bits at the first K places and says whether one was new.
-#[inline(always)]
-fn set_in_line<const K: u32>(line: &mut [u64; 8], digest: Digest) -> bool {
-    let mut ones = 0;
-    places_in_line::<K>(digest, |word, bit| {
-        ones += line[word] >> bit & 1;
-        line[word] |= 1 << bit;
-    });
-    ones != u64::from(K)
-}
-
-/// As [`Layout::set_shared`] at the first K places.
-#[inline(always)]
-fn set_in_shared_line<const K: u32>(digest: Digest, load: impl Fn(usize) -> u64, put: impl Fn(usize, u64)) -> bool {
-    let mut ones = 0;
-    places_in_line::<K>(digest, |word, bit| ones += load(word) >> bit & 1);
-    let new = ones != u64::from(K);
-    if new {
-        places_in_line::<K>(digest, |word, bit| put(word, 1 << bit));
-    }
-    new
-}
-
-/// Sets the bits of an unusual number of places. Out of line and by parts, so that a loop over keys keeps the filter in registers.
-#[inline(never)]
-fn set_places(code: Option<line::Code>, line: &mut [u64; 8], places: u32, digest: Digest) -> bool {
-    match code {
-        Some(line::Code::Avx512(avx512)) => line::set_any(avx512, line, places, digest, Fields::MORE),
-        _ => unrolled!(places, set_in_line, line, digest),
-    }
-}
 
 /// The bits of a word, and those that a place takes in one and in half of one, the smallest block.
 const WORD_BITS: u32 = 64;
@@ -186,7 +131,7 @@ fn bits_at<const K: u32, const WIDTH: u32>(hash: u64) -> u64 {
 }
 
 /// The bits in a block of at most one word at `count` [`Fields`], after so many that are for other blocks. Out of line and by parts,
-/// as [`set_places`] is.
+/// so that a loop over keys keeps the filter in registers.
 #[inline(never)]
 fn bits_of(digest: Digest, width: u32, skipped: u32, count: u32) -> u64 {
     if skipped + count <= FIELDS[width as usize & 63] {
@@ -219,7 +164,7 @@ struct Fields {
 
 impl Fields {
     /// The first stream of more words.
-    const MORE: u64 = 3;
+    const MORE: u64 = line::MORE;
 
     #[inline]
     fn new(digest: Digest, width: u32) -> Self {
@@ -312,9 +257,19 @@ impl<K: BlockKind> Blocks<K> {
         ((base / 64) as usize, bits_of(digest, width, skipped, self.share(j)) << (base % 64))
     }
 
-    /// The same of the first block. Out of line, so that a loop over keys with the usual bits is short.
+    /// The word of a key that has one, and the bits in it.
+    #[inline(always)]
+    fn word(&self, digest: Digest, inline: bool) -> (usize, u64) {
+        if !inline {
+            return self.word_called(digest);
+        }
+        // Both as five and perhaps two more: apart they would be joined by the compiler, with shifts that vary.
+        let more = if self.hashes == 7 { bits_at::<2, WORD_WIDTH>(digest.h2 >> (5 * WORD_WIDTH)) } else { 0 };
+        (self.block(digest, 0) as usize, bits_at::<5, WORD_WIDTH>(digest.h2) | more)
+    }
+
     #[inline(never)]
-    fn unusual_word(&self, digest: Digest) -> (usize, u64) {
+    fn word_called(&self, digest: Digest) -> (usize, u64) {
         self.word_mask(digest, 0, 0)
     }
 
@@ -340,31 +295,51 @@ impl<K: BlockKind> Blocks<K> {
         }
     }
 
-    /// Out of line, so that a loop over keys with the usual layout has the registers for itself.
+    /// Out of line, so that a loop over keys with a line or a word has the registers for itself.
     #[inline(never)]
-    fn test_unusual(&self, words: &[u64], digest: Digest) -> bool {
-        if self.places != 0 {
-            let line = words.as_chunks().0.get(self.block(digest, 0) as usize);
-            return line.is_some_and(|line| unrolled!(self.places, line_has, line, digest));
+    fn test_called<W: Word>(&self, words: &[W], digest: Digest) -> bool {
+        if self.code != Code::Words {
+            return test_positions(self, words, digest);
         }
-        if self.in_word() {
-            let mut missing = 0;
-            self.word_masks(digest, |word, mask| missing |= mask & !words.get(word).copied().unwrap_or(0));
-            return missing == 0;
-        }
-        test_each(self, words, digest)
+        let mut missing = 0;
+        self.word_masks(digest, |word, mask| missing |= mask & !words.get(word).map_or(0, W::load));
+        missing == 0
     }
 
-    /// The code for a batch, unless one key after the other, hashed on the way, is faster: in the cache, where it is inlined.
-    #[inline]
-    fn batch_code(&self, words: &[u64]) -> Option<line::Code> {
-        self.code.filter(|code| !code.is_inlined(self.places) || words.len() > Self::NEAR_WORDS)
+    #[inline(never)]
+    fn set_called(&self, words: &mut [u64], digest: Digest) -> bool {
+        if self.code != Code::Words {
+            return set_positions(self, words, digest);
+        }
+        let mut fresh = 0;
+        self.word_masks(digest, |word, mask| {
+            if let Some(word) = words.get_mut(word) {
+                fresh |= mask & !*word;
+                *word |= mask;
+            }
+        });
+        fresh != 0
     }
 
-    /// Whether a block fits in one word and its bits are the key's own, so that a mask serves.
+    #[inline(never)]
+    fn set_shared_called<W: SharedWord>(&self, words: &[W], digest: Digest) -> bool {
+        if self.code != Code::Words {
+            return set_positions_shared(self, words, digest);
+        }
+        let is_new = !self.test_called(words, digest);
+        if is_new {
+            self.word_masks(digest, |word, mask| _ = words.get(word).map(|word| word.fetch_or(mask)));
+        }
+        is_new
+    }
+
+    /// The kernel for a batch, unless one key after the other, hashed on the way, is faster.
     #[inline]
-    fn in_word(&self) -> bool {
-        self.shape.block_bits <= WORD_BITS && self.shape.patterns == 0
+    fn batch_kernel(&self, words: usize) -> Option<line::Kernel> {
+        match self.code {
+            Code::Line(kernel) if kernel.batches_pay() || words > Self::NEAR_WORDS => Some(kernel),
+            _ => None,
+        }
     }
 }
 
@@ -417,19 +392,20 @@ impl<K: BlockKind> Layout for Blocks<K> {
             blocks,
             hashes,
             share: (hashes / g, hashes % g),
-            places: 0,
-            code: None,
-            one_word: false,
-            usual_word: false,
+            code: Code::Positions,
             patterns: (shape.patterns > 0).then(Arc::default),
             kind: PhantomData,
         };
-        if shape == (Shape { block_bits: LINE_BITS, blocks_per_key: 1, patterns: 0 }) && hashes <= LINE_HASHES {
-            layout.places = hashes;
-            layout.code = line::Code::detected().filter(|_| hashes <= 2 * line::MOST);
-        }
-        layout.one_word = layout.in_word() && g == 1;
-        layout.usual_word = layout.one_word && shape.block_bits == WORD_BITS && (hashes == 5 || hashes == 7);
+        layout.code = match shape {
+            Shape { block_bits: line::BITS, blocks_per_key: 1, patterns: 0 } => {
+                line::Kernel::new(blocks, hashes).map_or(Code::Positions, Code::Line)
+            }
+            Shape { block_bits: ..=WORD_BITS, blocks_per_key: 1, patterns: 0 } => {
+                Code::Word { inline: shape.block_bits == WORD_BITS && (hashes == 5 || hashes == 7) }
+            }
+            Shape { block_bits: ..=WORD_BITS, patterns: 0, .. } => Code::Words,
+            _ => Code::Positions,
+        };
         Ok(layout)
     }
 
@@ -459,139 +435,6 @@ impl<K: BlockKind> Layout for Blocks<K> {
             let base = self.block(digest, j) * block_bits;
             (0..self.share(j)).all(|_| visit(base + fields.next()))
         })
-    }
-
-    #[inline(always)]
-    fn in_one_word(&self, digest: Digest) -> Option<(usize, u64)> {
-        if self.usual_word {
-            // Both as five and perhaps two more: apart they would be joined by the compiler, with shifts that vary.
-            let more = if self.hashes == 7 { bits_at::<2, WORD_WIDTH>(digest.h2 >> (5 * WORD_WIDTH)) } else { 0 };
-            return Some((self.block(digest, 0) as usize, bits_at::<5, WORD_WIDTH>(digest.h2) | more));
-        }
-        self.one_word.then(|| self.unusual_word(digest))
-    }
-
-    #[inline]
-    fn masks(&self, digest: Digest, mut visit: impl FnMut(usize, u64)) {
-        if self.in_word() {
-            return self.word_masks(digest, visit);
-        }
-        self.all(digest, |position| {
-            visit((position / 64) as usize, 1 << (position % 64));
-            true
-        });
-    }
-
-    // Out of line, as the next: what is inlined is the way of keys that lie in one word, for which neither is called.
-    #[inline(never)]
-    fn test_loaded(&self, digest: Digest, load: impl Fn(usize) -> u64) -> bool {
-        let mut missing = 0;
-        self.masks(digest, |word, mask| missing |= mask & !load(word));
-        missing == 0
-    }
-
-    #[inline(never)]
-    fn set_shared<W>(&self, words: &[W], digest: Digest, load: impl Fn(&W) -> u64, put: impl Fn(&W, u64)) -> bool {
-        if self.places == 0 {
-            return set_each_shared(self, words, digest, load, put);
-        }
-        let Some(line) = words.as_chunks::<8>().0.get(self.block(digest, 0) as usize) else { return false };
-        let (load, put) = (|word: usize| load(&line[word]), |word: usize, bits| put(&line[word], bits));
-        unrolled!(self.places, set_in_shared_line, digest, load, put)
-    }
-
-    #[inline(always)]
-    fn test_shared(&self, words: &[AtomicU64], digest: Digest) -> Option<bool> {
-        let lines = words.as_chunks().0;
-        Some(line::test_shared(self.code?, lines, self.blocks, self.places, digest, Fields::MORE))
-    }
-
-    #[inline(always)]
-    fn test(&self, words: &[u64], digest: Digest) -> bool {
-        match self.code {
-            Some(code) => line::test(code, words.as_chunks().0, self.blocks, self.places, digest, Fields::MORE),
-            None => self.test_unusual(words, digest),
-        }
-    }
-
-    #[inline(always)]
-    fn is_usual(&self) -> bool {
-        self.places != 0
-    }
-
-    #[inline(always)]
-    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        if self.places == 0 {
-            return None;
-        }
-        let line = words.as_chunks_mut().0.get_mut(self.block(digest, 0) as usize)?;
-        Some(match (self.places, self.code) {
-            (6, Some(line::Code::Avx512(avx512))) => line::set::<6>(avx512, line, digest.h2),
-            (7, Some(line::Code::Avx512(avx512))) => line::set::<7>(avx512, line, digest.h2),
-            (6, _) => set_in_line::<6>(line, digest),
-            (7, _) => set_in_line::<7>(line, digest),
-            (places, code) => set_places(code, line, places, digest),
-        })
-    }
-
-    #[inline(never)]
-    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        if self.places != 0 {
-            let line = words.as_chunks_mut().0.get_mut(self.block(digest, 0) as usize);
-            return line.is_some_and(|line| set_places(self.code, line, self.places, digest));
-        }
-        if self.in_word() {
-            let mut fresh = 0;
-            self.word_masks(digest, |word, mask| {
-                if let Some(word) = words.get_mut(word) {
-                    fresh |= mask & !*word;
-                    *word |= mask;
-                }
-            });
-            return fresh != 0;
-        }
-        set_each(self, words, digest)
-    }
-
-    #[inline(always)]
-    fn prefetch<W>(&self, words: &[W], digest: Digest) {
-        if self.shape.blocks_per_key == 1 {
-            return prefetch(words, (self.block(digest, 0) * u64::from(self.shape.block_bits) / 64) as usize);
-        }
-        for j in 0..self.shape.blocks_per_key {
-            prefetch(words, (self.block(digest, j) * u64::from(self.shape.block_bits) / 64) as usize);
-        }
-    }
-
-    fn test_batch<Q: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[Q], answers: &mut [bool]) {
-        if self.one_word {
-            let test = |digest| self.in_one_word(digest).is_some_and(|word_mask| test_word(words, word_mask));
-            return test_one_by_one(self, words, hashing, keys, answers, test);
-        }
-        let Some(code) = self.batch_code(words) else {
-            return test_one_by_one(self, words, hashing, keys, answers, |digest| self.test(words, digest));
-        };
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            let digests = &digests(self, words, hashing, keys)[..keys.len()];
-            let lines = words.as_chunks().0;
-            line::test_batch(code, lines, self.blocks, self.places, digests, Fields::MORE, answers);
-        }
-    }
-
-    fn set_batch<Q: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[Q]) -> u64 {
-        if self.one_word {
-            return set_one_by_one(self, words, hashing, keys, |words, digest| {
-                self.in_one_word(digest).is_some_and(|word_mask| set_word(words, word_mask))
-            });
-        }
-        let Some(line::Code::Avx512(avx512)) = self.batch_code(words) else {
-            return set_one_by_one(self, words, hashing, keys, |words, digest| set_single(self, words, digest));
-        };
-        let each = keys.chunks(BATCH).map(|keys| {
-            let digests = &digests(self, words, hashing, keys)[..keys.len()];
-            line::set_batch(avx512, words.as_chunks_mut().0, self.blocks, self.places, digests, Fields::MORE)
-        });
-        each.sum()
     }
 
     fn expected_rate(&self, items: u64) -> f64 {
@@ -642,12 +485,92 @@ impl<K: BlockKind> Layout for Blocks<K> {
     }
 
     fn halved(&self) -> Option<Self> {
-        self.blocks.is_multiple_of(2).then(|| Blocks { blocks: self.blocks / 2, ..self.clone() })
+        let code = match self.code {
+            Code::Line(_) => line::Kernel::new(self.blocks / 2, self.hashes).map_or(Code::Positions, Code::Line),
+            code => code,
+        };
+        self.blocks.is_multiple_of(2).then(|| Blocks { blocks: self.blocks / 2, code, ..self.clone() })
     }
 
     fn fold(&self, position: u64) -> u64 {
         let block = u64::from(self.shape.block_bits);
         position / block / 2 * block + position % block
+    }
+}
+
+impl<K: BlockKind> Access for Blocks<K> {
+    #[inline(always)]
+    fn is_inline(&self) -> bool {
+        match self.code {
+            Code::Line(kernel) => kernel.is_inline(),
+            Code::Word { inline } => inline,
+            _ => false,
+        }
+    }
+
+    #[inline(always)]
+    fn test<W: Word>(&self, words: &[W], digest: Digest) -> bool {
+        match self.code {
+            Code::Line(kernel) => kernel.test(words, digest),
+            Code::Word { inline } => {
+                let (word, mask) = self.word(digest, inline);
+                words.get(word).is_some_and(|word| mask & !word.load() == 0)
+            }
+            _ => self.test_called(words, digest),
+        }
+    }
+
+    #[inline(always)]
+    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
+        match self.code {
+            Code::Line(kernel) => kernel.set(words, digest),
+            Code::Word { inline } => {
+                let (word, mask) = self.word(digest, inline);
+                words.get_mut(word).is_some_and(|word| {
+                    let before = *word;
+                    *word |= mask;
+                    mask & !before != 0
+                })
+            }
+            _ => self.set_called(words, digest),
+        }
+    }
+
+    // Where a key has one word, exactly one of several threads that insert it is told that it was new.
+    #[inline(always)]
+    fn set_shared<W: SharedWord>(&self, words: &[W], digest: Digest) -> bool {
+        match self.code {
+            Code::Line(kernel) => kernel.set_shared(words, digest),
+            Code::Word { inline } => {
+                let (word, mask) = self.word(digest, inline);
+                words.get(word).is_some_and(|word| set_bits(word, mask))
+            }
+            _ => self.set_shared_called(words, digest),
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch<W>(&self, words: &[W], digest: Digest) {
+        for j in 0..self.shape.blocks_per_key {
+            prefetch(words, (self.block(digest, j) * u64::from(self.shape.block_bits) / 64) as usize);
+        }
+    }
+
+    fn test_batch<W: Word, Q: Key>(&self, words: &[W], hashing: &Hashing, keys: &[Q], answers: &mut [bool]) {
+        let (Some(kernel), View::Plain(words)) = (self.batch_kernel(words.len()), W::view(words)) else {
+            return test_one_by_one(self, words, hashing, keys, answers);
+        };
+        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
+            kernel.test_batch(words, &digests(self, words, hashing, keys)[..keys.len()], answers);
+        }
+    }
+
+    fn set_batch<Q: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[Q]) -> u64 {
+        let Some(kernel) = self.batch_kernel(words.len()) else {
+            return set_one_by_one(self, words, hashing, keys);
+        };
+        let batches = keys.chunks(BATCH);
+        batches.map(|keys| kernel.set_batch(words, &digests(self, words, hashing, keys)[..keys.len()])).sum()
     }
 }
 
@@ -658,112 +581,62 @@ mod tests {
     use crate::membership::{BitFilter, blocked::Blocked, bloom_g::Words};
     use crate::shared::SharedBitFilter;
 
-    /// What machines compute that have less than this one, and this one itself.
-    #[test]
-    fn the_code_for_every_machine_sets_and_answers_the_same() {
-        for hashes in 1..=LINE_HASHES {
-            let config = Config::new(&Blocked::FACTS).set("bits", "8192").unwrap();
-            let config = config.set("hashes", &hashes.to_string()).unwrap();
-            let layout = Blocks::<Blocked>::plan(&config).unwrap();
-            let forced = |code| {
-                let layout = Blocks { code, ..layout.clone() };
-                BitFilter::with_parts(&config, layout, BitStore::zeroed(8_192).unwrap(), 0)
-            };
-            let keys: Vec<u64> = (0..600).collect();
-            let asked: Vec<u64> = (500..5_000).collect();
-            let mut plain = forced(None);
-            let new = plain.insert_batch(&keys[..300]);
-            let single: Vec<_> = keys[200..].iter().map(|key| plain.insert(key)).collect();
-            let found: Vec<_> = asked.iter().map(|key| plain.contains(key)).collect();
-            assert!(found.contains(&true) && found.contains(&false), "{hashes} places");
-            let codes = line::Code::all().filter(|_| hashes <= 2 * line::MOST);
-            for code in codes.map(Some).chain([None, layout.code]) {
-                let mut filter = forced(code);
-                assert_eq!(filter.insert_batch(&keys[..300]), new, "{code:?}, {hashes} places");
-                assert!(keys[200..].iter().zip(&single).all(|(key, new)| filter.insert(key) == *new));
-                assert_eq!(filter.bits(), plain.bits(), "{code:?}, {hashes} places");
-                assert!(asked.iter().zip(&found).all(|(key, found)| filter.contains(key) == *found));
-                let mut answers = vec![false; asked.len()];
-                filter.contains_batch(&asked, &mut answers);
-                assert_eq!(answers, found, "{code:?}, {hashes} places");
-
-                let shared = SharedBitFilter::from(forced(code));
-                assert_eq!(shared.insert_batch(&keys[..300]), new, "{code:?}, {hashes} places");
-                assert!(keys[200..].iter().zip(&single).all(|(key, new)| shared.insert(key) == *new));
-                assert!(asked.iter().zip(&found).all(|(key, found)| shared.contains(key) == *found));
-                assert_eq!(shared.into_filter().bits(), plain.bits(), "{code:?}, {hashes} places");
-            }
-        }
-    }
-
     /// Blocks of a word and of half of one, near and far, with as many bits as have code of their own and more than a word of hash has.
     #[test]
     fn bits_in_words_are_at_the_positions() {
         for (word, g) in ["32", "64"].into_iter().flat_map(|word| (1..=MAX_BLOCKS_PER_KEY).map(move |g| (word, g))) {
             for (hashes, bits) in
-                (g..=2 * LINE_HASHES).map(|hashes| (hashes, 1 << 13)).chain([(5, 1 << 22), (9, 1 << 22)])
+                (g..=2 * line::MOST).map(|hashes| (hashes, 1 << 13)).chain([(5, 1 << 22), (9, 1 << 22)])
             {
                 let settings = [("bits", bits), ("hashes", hashes), ("words-per-key", g)];
                 let config = Config::new(&Words::FACTS).set("word", word).unwrap();
                 let config =
                     settings.iter().fold(config, |config, (name, value)| config.set(name, &value.to_string()).unwrap());
-                let mut single = BitFilter::<Blocks<Words>>::from_config(&config).unwrap();
-                let (mut batch, mut words) = (single.clone(), single.bits().words().to_vec());
-                let layout = single.layout().clone();
-                let keys: Vec<u64> = (0..300).chain(0..10).collect();
-                let digest = |key: &u64| key.digest(single.hashing());
-                let new: Vec<_> = keys.iter().map(|key| set_each(&layout, &mut words, digest(key))).collect();
-                let asked: Vec<u64> = (0..3_000).collect();
-                let expected: Vec<_> = asked.iter().map(|key| test_each(&layout, &words, digest(key))).collect();
-
-                let whole = digest(&7);
-                let mut visits = 0;
-                layout.masks(whole, |_, _| visits += 1);
-                assert_eq!((visits, layout.in_one_word(whole).is_some()), (g, g == 1), "joined");
-                assert!(keys.iter().zip(&new).all(|(key, new)| single.insert(key) == *new), "{config:?}");
-                assert_eq!(batch.insert_batch(&keys), new.iter().filter(|new| **new).count() as u64);
-                assert_eq!((single.bits().words(), batch.bits().words()), (&words[..], &words[..]), "{config:?}");
-                assert!(asked.iter().zip(&expected).all(|(key, expected)| single.contains(key) == *expected));
-                let mut answers = vec![false; asked.len()];
-                single.contains_batch(&asked, &mut answers);
-                assert_eq!(answers, expected, "{config:?}");
-
-                let shared = SharedBitFilter::from(BitFilter::<Blocks<Words>>::from_config(&config).unwrap());
-                assert!(keys.iter().zip(&new).all(|(key, new)| shared.insert(key) == *new), "{config:?}");
-                assert!(asked.iter().zip(&expected).all(|(key, expected)| shared.contains(key) == *expected));
-                assert_eq!(shared.into_filter(), single, "{config:?}");
-
-                // Half of the blocks, as many bits in each.
-                let half = single.halved().unwrap().unwrap();
-                assert!(keys.iter().all(|key| half.contains(key)), "{config:?}");
+                let whole = Blocks::<Words>::plan(&config).unwrap();
+                assert_eq!((whole.code == Code::Words, matches!(whole.code, Code::Word { .. })), (g > 1, g == 1));
+                agrees::<Words>(&config);
             }
         }
     }
 
-    /// Beyond the second-level cache, where batches ask the memory in advance, at the rates that people ask for.
+    /// Places in a line, near and beyond the second-level cache, at the rates that people ask for and with more than a kernel has.
     #[test]
-    fn large_filters_are_the_same_on_every_machine() {
-        for (fpr, items) in [(0.1, "700000"), (0.01, "300000"), (0.001, "200000"), (0.0001, "100000")] {
-            let config =
-                Config::new(&Blocked::FACTS).set("items", items).unwrap().set("fpr", &fpr.to_string()).unwrap();
-            let layout = Blocks::<Blocked>::plan(&config).unwrap();
-            assert!(layout.bits() > 64 * Blocks::<Blocked>::NEAR_WORDS as u64 && layout.places != 0, "{fpr}");
-            let filters = line::Code::all().map(Some).chain([None]).map(|code| {
-                let store = BitStore::zeroed(layout.bits()).unwrap();
-                let mut filter = BitFilter::with_parts(&config, Blocks { code, ..layout.clone() }, store, 0);
-                let new = filter.insert_batch(&(0..5_000_u64).collect::<Vec<_>>());
-                let keys: Vec<u64> = (4_000..9_000).collect();
-                let mut answers = vec![false; keys.len()];
-                filter.contains_batch(&keys, &mut answers);
-                assert!(
-                    keys.iter().zip(&answers).all(|(key, answer)| filter.contains(key) == *answer),
-                    "{code:?}, {fpr}"
-                );
-                (filter, new, answers)
-            });
-            let filters: Vec<_> = filters.collect();
-            assert!(filters.iter().all(|filter| *filter == filters[0]), "{fpr}");
-            assert!(filters[0].2[..1_000].iter().all(|answer| *answer), "{fpr}");
+    fn bits_in_lines_are_at_the_positions() {
+        for (bits, hashes) in
+            [1 << 13, 1 << 22].into_iter().flat_map(|bits| (1..=line::MOST + 2).map(move |k| (bits, k)))
+        {
+            let config = Config::new(&Blocked::FACTS).set("bits", &bits.to_string()).unwrap();
+            let config = config.set("hashes", &hashes.to_string()).unwrap();
+            agrees::<Blocked>(&config);
         }
+    }
+
+    /// Single calls, batches and shared filters set and find what the positions say.
+    fn agrees<K: BlockKind>(config: &Config) {
+        let mut single = BitFilter::<Blocks<K>>::from_config(config).unwrap();
+        let (mut batch, mut words) = (single.clone(), single.bits().words().to_vec());
+        let layout = single.layout().clone();
+        let keys: Vec<u64> = (0..300).chain(0..10).collect();
+        let digest = |key: &u64| key.digest(single.hashing());
+        let new: Vec<_> = keys.iter().map(|key| set_positions(&layout, &mut words, digest(key))).collect();
+        let asked: Vec<u64> = (0..3_000).collect();
+        let expected: Vec<_> = asked.iter().map(|key| test_positions(&layout, &words, digest(key))).collect();
+
+        assert!(keys.iter().zip(&new).all(|(key, new)| single.insert(key) == *new), "{config:?}");
+        assert_eq!(batch.insert_batch(&keys), new.iter().filter(|new| **new).count() as u64);
+        assert_eq!((single.bits().words(), batch.bits().words()), (&words[..], &words[..]), "{config:?}");
+        assert!(asked.iter().zip(&expected).all(|(key, expected)| single.contains(key) == *expected));
+        let mut answers = vec![false; asked.len()];
+        single.contains_batch(&asked, &mut answers);
+        assert_eq!(answers, expected, "{config:?}");
+
+        let shared = SharedBitFilter::from(BitFilter::<Blocks<K>>::from_config(config).unwrap());
+        assert!(keys.iter().zip(&new).all(|(key, new)| shared.insert(key) == *new), "{config:?}");
+        assert!(asked.iter().zip(&expected).all(|(key, expected)| shared.contains(key) == *expected));
+        assert_eq!(shared.into_filter(), single, "{config:?}");
+
+        // Half of the blocks, as many bits in each.
+        let half = single.halved().unwrap().unwrap();
+        assert!(keys.iter().all(|key| half.contains(key)), "{config:?}");
     }
 }

@@ -1,16 +1,11 @@
 #![doc = include_str!("compressed.md")]
 
-use std::sync::atomic::AtomicU64;
-
-use crate::capability::{Estimate, NoteType};
+use crate::capability::NoteType;
 use crate::codec::MAX_CODED_BITS;
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Hashing};
-use crate::key::Key;
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
-use crate::membership::standard::{self, Flat};
-use crate::membership::{BitFilter, Layout};
-use crate::store::BitStore;
+use crate::membership::spread::{REDUCTION, Spread, SpreadKind, scheme};
+use crate::membership::{BitFilter, standard};
 use crate::theory::{self, Size};
 
 /// A compressed Bloom filter: the frame is the short message.
@@ -40,8 +35,16 @@ pub const KIND: Kind = kind!(Compressed);
 /// assert!(sent.layout().hashes() < kept.layout().hashes() / 2, "fewer ones");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
+pub type Sparse = Spread<Message, false>;
+
+/// The kind that is sized for its message.
+///
+/// ```
+/// use bouquet::membership::{SpreadKind, compressed::Message};
+/// assert!(Message::CODED && Message::FACTS.id == "compressed");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sparse(Flat);
+pub struct Message;
 
 /// Bits in memory per bit of an uncompressed filter, when no limit is given.
 const MEMORY_FACTOR: f64 = 5.0;
@@ -125,7 +128,7 @@ fn hashes_for(config: &Config, bits: u64) -> Result<u32> {
     })
 }
 
-impl Layout for Sparse {
+impl SpreadKind<false> for Message {
     const FACTS: Facts = Facts {
         id: "compressed",
         number: 3,
@@ -142,105 +145,19 @@ impl Layout for Sparse {
             common::BITS,
             common::HASHES,
             standard::FAMILY,
-            standard::REDUCTION,
+            REDUCTION,
         ],
     };
 
     const CODED: bool = true;
 
-    fn plan(config: &Config) -> Result<Self> {
+    fn plan(config: &Config) -> Result<Spread<Self, false>> {
         let size = size(config)?;
         if size.bits > MAX_CODED_BITS {
             // A frame of this size would be written and never read: a short message must not claim endless memory.
             return Err(Error::TooLarge { what: "a coded filter".into(), bytes: u128::from(size.bits / 8) });
         }
-        let scheme = standard::scheme::<false>(config, size.bits)?;
-        Ok(Sparse(Flat::new(size.bits, size.hashes, scheme)?))
-    }
-
-    fn settings(&self, config: Config) -> Config {
-        self.0.settings(config)
-    }
-
-    fn bits(&self) -> u64 {
-        self.0.bits()
-    }
-
-    fn hashes(&self) -> u32 {
-        self.0.hashes()
-    }
-
-    #[inline(always)]
-    fn needs_key(&self) -> bool {
-        self.0.needs_key()
-    }
-
-    #[inline]
-    fn all(&self, digest: Digest, visit: impl FnMut(u64) -> bool) -> bool {
-        self.0.all(digest, visit)
-    }
-
-    #[inline(always)]
-    fn test(&self, words: &[u64], digest: Digest) -> bool {
-        self.0.test(words, digest)
-    }
-
-    #[inline(always)]
-    fn asks_ahead(&self, words: usize) -> bool {
-        self.0.asks_ahead(words)
-    }
-
-    #[inline(always)]
-    fn test_shared(&self, words: &[AtomicU64], digest: Digest) -> Option<bool> {
-        self.0.test_shared(words, digest)
-    }
-
-    #[inline(always)]
-    fn is_usual(&self) -> bool {
-        self.0.is_usual()
-    }
-
-    #[inline(always)]
-    fn is_set_inline(&self, words: &[u64]) -> bool {
-        self.0.is_set_inline(words)
-    }
-
-    #[inline(always)]
-    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        self.0.set_usually(words, digest)
-    }
-
-    #[inline(always)]
-    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        self.0.set(words, digest)
-    }
-
-    fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
-        self.0.test_batch(words, hashing, keys, answers);
-    }
-
-    fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
-        self.0.set_batch(words, hashing, keys)
-    }
-
-    fn all_of_key(&self, hashing: &Hashing, key: &[u8], visit: impl FnMut(u64) -> bool) -> bool {
-        self.0.all_of_key(hashing, key, visit)
-    }
-
-    fn expected_rate(&self, items: u64) -> f64 {
-        self.0.expected_rate(items)
-    }
-
-    fn cardinality(&self, bits: &BitStore) -> Estimate {
-        self.0.cardinality(bits)
-    }
-
-    fn halved(&self) -> Option<Self> {
-        self.0.halved().map(Sparse)
-    }
-
-    fn fold(&self, position: u64) -> u64 {
-        self.0.fold(position)
+        Spread::<Self, false>::new(size.bits, size.hashes, scheme::<false>(config, size.bits)?)
     }
 }
 
@@ -267,6 +184,7 @@ mod tests {
     use super::*;
     use crate::capability::Compress;
     use crate::kind::Structure;
+    use crate::membership::Layout;
 
     const KEYS: u64 = 100_000;
 

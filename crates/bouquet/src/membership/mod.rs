@@ -15,13 +15,15 @@ pub mod compressed;
 mod layout;
 pub mod one_hash;
 pub mod partitioned;
+mod spread;
 pub mod standard;
 pub mod ultra_fast;
 
 pub use bit_filter::BitFilter;
 pub use block_layout::{BlockKind, Blocks, Shape};
-pub use layout::Layout;
-pub(crate) use layout::{CACHED_BITS, CACHED_WORDS, digests};
+pub(crate) use layout::digests;
+pub use layout::{Access, Layout};
+pub use spread::{Spread, SpreadKind};
 
 use crate::registry::Family;
 

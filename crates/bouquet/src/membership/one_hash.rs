@@ -3,9 +3,9 @@
 use crate::capability::{Estimate, NoteType};
 use crate::error::Result;
 use crate::hash::{Digest, OneHash};
-use crate::key::NEAR_BITS;
 use crate::kind::{Config, ErrorClass, Facts, Kind, Setting, Text, common, kind};
-use crate::membership::{BitFilter, Layout};
+use crate::membership::{Access, BitFilter, Layout};
+use crate::simd::NEAR_BITS;
 use crate::store::BitStore;
 use crate::theory;
 
@@ -81,8 +81,6 @@ impl Layout for Primes {
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES],
     };
 
-    const NEAR_WORDS: usize = (NEAR_BITS / 64) as usize;
-
     fn plan(config: &Config) -> Result<Self> {
         let mut size = common::size(config, "bits")?;
         if !config.is_set("bits") {
@@ -128,6 +126,10 @@ impl Layout for Primes {
             saturated: estimates.iter().any(|estimate| estimate.saturated),
         }
     }
+}
+
+impl Access for Primes {
+    const NEAR_WORDS: usize = (NEAR_BITS / 64) as usize;
 }
 
 #[cfg(test)]

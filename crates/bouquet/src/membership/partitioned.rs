@@ -1,17 +1,11 @@
 #![doc = include_str!("partitioned.md")]
 
-use std::sync::atomic::AtomicU64;
-
-use crate::capability::{Estimate, NoteType};
+use crate::capability::NoteType;
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, prime_from};
-use crate::key::{Key, NEAR_BITS};
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
-use crate::membership::standard::{Code, REDUCTION, scheme, set_batch, set_unusual, test_batch, test_unusual};
-use crate::membership::{BitFilter, Layout};
-use crate::simd::flat;
-use crate::simd::lanes::{self, Usual};
-use crate::store::BitStore;
+use crate::hash::{Family, Reduction, Scheme, prime_from};
+use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Text, common, kind};
+use crate::membership::BitFilter;
+use crate::membership::spread::{REDUCTION, Spread, SpreadKind, scheme};
 use crate::theory::{self, MAX_BITS, Size};
 
 /// A partitioned Bloom filter.
@@ -39,14 +33,16 @@ pub const KIND: Kind = kind!(Partitioned);
 /// assert!(slices.eq(0..5), "one bit in each");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
+pub type Slices = Spread<InSlices, true>;
+
+/// The kind whose positions lie in slices.
+///
+/// ```
+/// use bouquet::membership::{SpreadKind, partitioned::InSlices};
+/// assert_eq!(InSlices::FACTS.id, "partitioned");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slices {
-    slice_bits: u64,
-    hashes: u32,
-    scheme: Scheme,
-    code: Code,
-    usual: Usual,
-}
+pub struct InSlices;
 
 /// How keys become positions: the families whose positions follow from a digest.
 const FAMILY: Parameter = Parameter {
@@ -55,7 +51,7 @@ const FAMILY: Parameter = Parameter {
     of: ParameterType::Choice { options: &["triple", "enhanced-double", "double"] },
 };
 
-impl Slices {
+impl<K: SpreadKind<true>> Spread<K, true> {
     /// `hashes` slices of at least `bits / hashes` bits; more only where the scheme needs it.
     ///
     /// Double hashing modulo s visits every residue, and two keys meet in one slice at most unless they meet in all,
@@ -86,47 +82,7 @@ impl Slices {
             }
             error => error,
         })?;
-        Ok(Self::of_slices(slice_bits, hashes, scheme))
-    }
-
-    /// Slices of a length that the scheme allows.
-    fn of_slices(slice_bits: u64, hashes: u32, scheme: Scheme) -> Self {
-        let bits = slice_bits.saturating_mul(hashes.into());
-        let code = Code::of::<true>(scheme, bits, hashes);
-        Slices { slice_bits, hashes, scheme, code, usual: code.usual(bits, hashes) }
-    }
-
-    /// The bits of a slice.
-    ///
-    /// ```
-    /// use bouquet::Partitioned;
-    /// let filter = Partitioned::with_size(1_000, 7)?;
-    /// assert_eq!(filter.layout().slice_bits(), 143, "1,000 / 7, rounded up");
-    /// assert_eq!(filter.bits().len(), 7 * 143);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn slice_bits(&self) -> u64 {
-        self.slice_bits
-    }
-
-    /// How keys become positions.
-    ///
-    /// ```
-    /// use bouquet::{Partitioned, hash::Scheme};
-    /// let filter = Partitioned::with_rate(100, 0.01)?;
-    /// assert_eq!(filter.layout().scheme(), Scheme::SLICES);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn scheme(&self) -> Scheme {
-        self.scheme
-    }
-
-    /// The ones of each slice.
-    fn ones(&self, bits: &BitStore) -> Vec<u64> {
-        let starts = (0..u64::from(self.hashes)).map(|slice| slice * self.slice_bits);
-        starts.map(|start| bits.count_ones_in(start, start + self.slice_bits)).collect()
+        Ok(Self::of(slice_bits, hashes, scheme))
     }
 }
 
@@ -147,7 +103,7 @@ fn size(config: &Config) -> Result<Size> {
     }
 }
 
-impl Layout for Slices {
+impl SpreadKind<true> for InSlices {
     const FACTS: Facts = Facts {
         id: "partitioned",
         number: 2,
@@ -159,122 +115,10 @@ impl Layout for Slices {
         parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, FAMILY, REDUCTION],
     };
 
-    const NEAR_WORDS: usize = (NEAR_BITS / 64) as usize;
-
-    fn plan(config: &Config) -> Result<Self> {
+    fn plan(config: &Config) -> Result<Slices> {
         let size = size(config)?;
         let slice_bits = theory::partitioned::slice_bits(size.bits, size.hashes);
         Slices::new(size.bits, size.hashes, scheme::<true>(config, slice_bits)?)
-    }
-
-    fn settings(&self, config: Config) -> Config {
-        config
-            .put("bits", Setting::Count(self.bits()))
-            .put("hashes", Setting::Count(self.hashes.into()))
-            .put("family", Setting::Choice(self.scheme.family.name()))
-            .put("reduction", Setting::Choice(self.scheme.reduction.name()))
-    }
-
-    fn bits(&self) -> u64 {
-        self.slice_bits * u64::from(self.hashes)
-    }
-
-    fn hashes(&self) -> u32 {
-        self.hashes
-    }
-
-    #[inline]
-    fn all(&self, digest: Digest, mut visit: impl FnMut(u64) -> bool) -> bool {
-        let mut slice = 0;
-        self.scheme.all(digest, self.slice_bits, self.hashes, |position| {
-            let start = slice;
-            slice += self.slice_bits;
-            visit(start + position)
-        })
-    }
-
-    #[inline(always)]
-    fn asks_ahead(&self, words: usize) -> bool {
-        self.code.asks_ahead(words > Self::NEAR_WORDS)
-    }
-
-    #[inline(always)]
-    fn test(&self, words: &[u64], digest: Digest) -> bool {
-        match self.usual.test::<true>(words, self.slice_bits, digest.h1) {
-            Some(found) => found,
-            None => test_unusual::<true, _>(*self, self.slice_bits, self.code, words, digest),
-        }
-    }
-
-    #[inline(always)]
-    fn test_shared(&self, words: &[AtomicU64], digest: Digest) -> Option<bool> {
-        self.usual.test_shared::<true>(words, self.slice_bits, digest.h1)
-    }
-
-    #[inline(always)]
-    fn is_usual(&self) -> bool {
-        self.usual.is_usual()
-    }
-
-    #[inline(always)]
-    fn is_set_inline(&self, words: &[u64]) -> bool {
-        matches!(self.code, Code::Lanes(_) | Code::Narrow) & flat::holds::<true>(words, self.slice_bits, self.hashes)
-    }
-
-    #[inline(always)]
-    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        if self.hashes == lanes::USUAL && self.is_usual() {
-            return self.usual.set::<true>(words, self.slice_bits, digest.h1);
-        }
-        match self.code {
-            Code::Lanes(_) | Code::Narrow => flat::set_loop::<true>(words, self.slice_bits, self.hashes, digest),
-            _ => None,
-        }
-    }
-
-    #[inline(always)]
-    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        set_unusual::<true, _>(*self, self.slice_bits, self.code, words, digest)
-    }
-
-    fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
-        test_batch::<true, _, _>(*self, self.slice_bits, self.code, words, hashing, keys, answers);
-    }
-
-    fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
-        set_batch::<true, _, _>(*self, self.slice_bits, self.code, words, hashing, keys)
-    }
-
-    fn expected_rate(&self, items: u64) -> f64 {
-        theory::partitioned::rate(self.bits(), items, self.hashes)
-    }
-
-    fn rate_now(&self, bits: &BitStore) -> f64 {
-        theory::partitioned::conditional_rate(&self.ones(bits), self.slice_bits)
-    }
-
-    fn expected_fill(&self, items: u64) -> (f64, f64) {
-        let mean = 1.0 - theory::partitioned::zeros(self.bits(), items, self.hashes);
-        let variance = f64::from(self.hashes) * theory::spread::ones_variance(self.slice_bits, items, 1);
-        (mean, variance.sqrt() / self.bits() as f64)
-    }
-
-    fn cardinality(&self, bits: &BitStore) -> Estimate {
-        let zeros: Vec<u64> = self.ones(bits).iter().map(|ones| self.slice_bits - ones).collect();
-        Estimate::from_slices(&zeros, self.slice_bits)
-    }
-
-    fn halved(&self) -> Option<Self> {
-        let half = self.slice_bits / 2;
-        let possible = self.slice_bits.is_multiple_of(2) && self.scheme.halving().is_some();
-        (possible && self.scheme.check(half, self.hashes).is_ok())
-            .then(|| Self::of_slices(half, self.hashes, self.scheme))
-    }
-
-    fn fold(&self, position: u64) -> u64 {
-        let (slice, place) = (position / self.slice_bits, position % self.slice_bits);
-        let place = self.scheme.halving().map_or(place, |halving| halving.target(place, self.slice_bits));
-        slice * (self.slice_bits / 2) + place
     }
 }
 
@@ -292,7 +136,7 @@ impl Partitioned {
     #[must_use]
     pub fn slice_fills(&self) -> Vec<f64> {
         let layout = self.layout();
-        layout.ones(self.bits()).iter().map(|&ones| ones as f64 / layout.slice_bits as f64).collect()
+        layout.ones(self.bits()).iter().map(|&ones| ones as f64 / layout.slice_bits() as f64).collect()
     }
 }
 
@@ -302,6 +146,7 @@ mod tests {
     use crate::Bloom;
     use crate::hash::{Hashing, SplitMix};
     use crate::kind::Structure;
+    use crate::membership::{Access, Layout};
 
     fn config(settings: &[(&str, &str)]) -> Config {
         let config = Config::new(KIND.facts());
@@ -321,7 +166,7 @@ mod tests {
     }
 
     /// Mean and standard error of the instances' own rates over 100,000 filters of 7 random keys.
-    fn mean_rate<L: Layout>(mut filter: BitFilter<L>) -> (f64, f64) {
+    fn mean_rate<L: Access>(mut filter: BitFilter<L>) -> (f64, f64) {
         let (mut sum, mut squares, mut random) = (0.0, 0.0, SplitMix::new(2));
         for _ in 0..100_000 {
             filter.clear();
@@ -446,8 +291,11 @@ mod tests {
             let settings = hashes.map_or(settings.clone(), |hashes| settings.set("hashes", hashes).unwrap());
             let layout = Slices::plan(&settings).unwrap();
             assert!(layout.expected_rate(1000) <= fpr * (1.0 + 1e-9));
-            let smaller =
-                theory::partitioned::rate((layout.slice_bits - 1) * u64::from(layout.hashes), 1000, layout.hashes);
+            let smaller = theory::partitioned::rate(
+                (layout.slice_bits() - 1) * u64::from(layout.hashes()),
+                1000,
+                layout.hashes(),
+            );
             assert!(smaller > fpr);
         }
     }

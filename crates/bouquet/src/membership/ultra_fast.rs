@@ -1,15 +1,13 @@
 #![doc = include_str!("ultra_fast.md")]
 
-use std::sync::atomic::AtomicU64;
-
 use crate::capability::{Estimate, NoteType};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
 use crate::key::{BATCH, Key, one_batch_ahead};
 use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
-use crate::membership::layout::{CACHED_WORDS, set_each, set_each_shared, test_each};
-use crate::membership::{BitFilter, Layout};
-use crate::simd::{INLINED, Place, chosen, prefetch, split_block};
+use crate::membership::layout::{set_one_by_one, set_positions, set_positions_shared, test_one_by_one, test_positions};
+use crate::membership::{Access, BitFilter, Layout};
+use crate::simd::{Place, SharedWord, Word, prefetch, split_block};
 use crate::store::{BitStore, Words};
 use crate::theory::blocks::{self, Inner};
 
@@ -46,10 +44,8 @@ pub struct Split {
     parquet: bool,
     /// The bits of the hash that choose the block: Parquet takes the upper half, others all.
     chooser: u64,
-    /// Eight words of 32 bits, for which there is vector code.
-    vector: bool,
-    /// For single calls the usual is the same, and not in mode parquet.
-    instructions: split_block::Instructions,
+    /// For eight words of 32 bits.
+    kernel: Option<split_block::Kernel>,
 }
 
 /// Odd multipliers for up to 16 lanes: Parquet's eight, then eight more from SplitMix64, all part of the format.
@@ -83,10 +79,6 @@ const MODE: Parameter = Parameter {
 /// Parquet's filters have at most this many blocks, whose number is multiplied with 32 bits of hash.
 const PARQUET_MAX_BLOCKS: u64 = 1 << 31;
 
-/// Filters up to this size are tested and filled without asking the memory in advance. With all code inlined a key takes so few
-/// instructions that the processor itself looks far enough ahead in a second-level cache of the usual size (1 MiB).
-const BATCH_NEAR_BLOCKS: usize = if INLINED { 1 << 15 } else { CACHED_WORDS / 4 };
-
 impl Split {
     #[inline(always)]
     fn block_bits(&self) -> u64 {
@@ -102,55 +94,33 @@ impl Split {
         fastrange(digest.h1 & self.chooser, self.blocks)
     }
 
-    /// The halves of the keys' digests that all is made of; `touch` may ask the memory for the block.
+    /// Hands the halves of the keys' digests that a kernel needs to `each`, a batch at a time with its first key's number. Of words that
+    /// are `far`, the blocks of a batch are prefetched before the one before it is dealt with.
     #[inline(always)]
-    fn halves<K: Key>(&self, hashing: &Hashing, keys: &[K], halves: &mut [u64; BATCH], touch: impl Fn(usize)) {
-        for (half, key) in halves.iter_mut().zip(keys) {
-            let digest = key.digest(hashing);
-            *half = digest.h1;
-            touch(self.block(digest) as usize);
-        }
-    }
-
-    /// Tests keys in blocks of vector code, plain or shared.
-    fn test_blocks<B: split_block::Tested, K: Key>(
+    fn batches<W, K: Key>(
         &self,
-        blocks: &[B],
+        far: Option<Place<W>>,
         hashing: &Hashing,
         keys: &[K],
-        answers: &mut [bool],
+        mut each: impl FnMut(usize, &[u64]),
     ) {
-        let (count, chooser) = (keys.len().min(answers.len()), self.chooser);
-        let (keys, answers) = (&keys[..count], &mut answers[..count]);
-        if blocks.len() > BATCH_NEAR_BLOCKS {
-            let place = Place::of(blocks);
-            let make = |keys: &[K], halves: &mut _| self.halves(hashing, keys, halves, |at| place.prefetch(at));
-            one_batch_ahead(keys, 0, make, |start, halves| {
-                B::test_batch(blocks, chooser, |i| halves[i], &mut answers[start..start + halves.len()]);
-            });
+        let Some(words) = far else {
+            let mut halves = [0; BATCH];
+            for (batch, start) in keys.chunks(BATCH).zip((0..).step_by(BATCH)) {
+                halves.iter_mut().zip(batch).for_each(|(half, key)| *half = key.digest(hashing).h1);
+                each(start, &halves[..batch.len()]);
+            }
             return;
-        }
-        if INLINED {
-            return B::test_batch(blocks, chooser, |i| keys[i].digest(hashing).h1, answers);
-        }
-        let mut halves = [0; BATCH];
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            self.halves(hashing, keys, &mut halves, |_| ());
-            B::test_batch(blocks, chooser, |i| halves[i % BATCH], answers);
-        }
+        };
+        let make = |keys: &[K], halves: &mut [u64; BATCH]| {
+            for (half, key) in halves.iter_mut().zip(keys) {
+                let digest = key.digest(hashing);
+                *half = digest.h1;
+                words.prefetch((self.block(digest) * 4) as usize);
+            }
+        };
+        one_batch_ahead(keys, 0, make, each);
     }
-}
-
-/// Out of line, so that a loop over keys with the usual layout has the registers for itself.
-#[inline(never)]
-fn set_shared_unusual<W>(
-    split: &Split,
-    words: &[W],
-    digest: Digest,
-    load: impl Fn(&W) -> u64,
-    put: impl Fn(&W, u64),
-) -> bool {
-    set_each_shared(split, words, digest, load, put)
 }
 
 impl Layout for Split {
@@ -173,11 +143,10 @@ impl Layout for Split {
         let lane_bits = if config.choice("word") == "64" { 64 } else { 32 };
         let parquet = config.choice("mode") == "parquet";
         let chooser = if parquet { u64::MAX << 32 } else { u64::MAX };
-        let vector = lanes == 8 && lane_bits == 32;
-        let instructions = split_block::Instructions::detected(vector && !parquet);
-        let mut layout = Split { blocks: 1, lanes, lane_bits, parquet, chooser, vector, instructions };
+        let kernel = (lanes == 8 && lane_bits == 32).then(|| split_block::Kernel::new(parquet));
+        let mut layout = Split { blocks: 1, lanes, lane_bits, parquet, chooser, kernel };
         if parquet {
-            if !layout.vector {
+            if layout.kernel.is_none() {
                 return Err(Error::parameter("mode", "free unless blocks are 8 words of 32 bits", "parquet"));
             }
             let hashing = config.hashing();
@@ -231,122 +200,6 @@ impl Layout for Split {
         })
     }
 
-    #[inline(always)]
-    fn masks(&self, digest: Digest, mut visit: impl FnMut(usize, u64)) {
-        let start = (self.block(digest) * self.block_bits() / 64) as usize;
-        if self.vector {
-            split_block::mask(digest.h1 as u32).into_iter().enumerate().for_each(|(i, mask)| visit(start + i, mask));
-            return;
-        }
-        // Words of 64 bits hold one lane, or two of 32, whose number is even.
-        let lanes_per_word = 64 / self.lane_bits;
-        let shift = 32 - self.lane_bits.trailing_zeros();
-        let lane = |lane: u32| 1u64 << ((digest.h1 as u32).wrapping_mul(SALT[lane as usize]) >> shift);
-        for i in 0..self.lanes / lanes_per_word {
-            let bits = |j: u32| lane(i * lanes_per_word + j) << (j * self.lane_bits);
-            visit(start + i as usize, (0..lanes_per_word).fold(0, |mask, j| mask | bits(j)));
-        }
-    }
-
-    #[inline(always)]
-    fn set_shared<W>(&self, words: &[W], digest: Digest, load: impl Fn(&W) -> u64, put: impl Fn(&W, u64)) -> bool {
-        if !self.is_usual() {
-            return set_shared_unusual(self, words, digest, load, put);
-        }
-        let Some(block) = chosen(words.as_chunks::<4>().0, digest.h1) else { return false };
-        let masks = split_block::mask(digest.h1 as u32);
-        let missing = block.iter().zip(masks).fold(0, |missing, (word, mask)| missing | mask & !load(word));
-        if missing != 0 {
-            block.iter().zip(masks).for_each(|(word, mask)| put(word, mask));
-        }
-        missing != 0
-    }
-
-    #[inline(always)]
-    fn test(&self, words: &[u64], digest: Digest) -> bool {
-        match split_block::test_usually(self.instructions, words.as_chunks().0, digest.h1) {
-            Some(found) => found,
-            None => test_unusual(*self, words, digest.h1),
-        }
-    }
-
-    #[inline(always)]
-    fn test_shared(&self, words: &[AtomicU64], digest: Digest) -> Option<bool> {
-        split_block::test_shared(self.instructions, words.as_chunks().0, digest.h1)
-    }
-
-    #[inline(always)]
-    fn is_usual(&self) -> bool {
-        self.instructions.usual()
-    }
-
-    #[inline(always)]
-    fn is_set_inline(&self, words: &[u64]) -> bool {
-        self.instructions.usual() & !words.as_chunks::<4>().0.is_empty()
-    }
-
-    #[inline(always)]
-    fn set_usually(&self, words: &mut [u64], digest: Digest) -> Option<bool> {
-        split_block::set_usually(self.instructions, words.as_chunks_mut().0, digest.h1)
-    }
-
-    #[inline]
-    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
-        if self.vector {
-            return split_block::set(self.instructions, words.as_chunks_mut().0, self.chooser, digest.h1);
-        }
-        set_each(self, words, digest)
-    }
-
-    #[inline(always)]
-    fn prefetch<W>(&self, words: &[W], digest: Digest) {
-        prefetch(words, (self.block(digest) * self.block_bits() / 64) as usize);
-    }
-
-    fn test_batch<K: Key>(&self, words: &[u64], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
-        if self.vector {
-            return self.test_blocks(words.as_chunks().0, hashing, keys, answers);
-        }
-        keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.test(words, key.digest(hashing)));
-    }
-
-    fn test_shared_batch<K: Key>(
-        &self,
-        words: &[AtomicU64],
-        hashing: &Hashing,
-        keys: &[K],
-        answers: &mut [bool],
-    ) -> bool {
-        if self.vector {
-            self.test_blocks(words.as_chunks().0, hashing, keys, answers);
-        }
-        self.vector
-    }
-
-    fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
-        if !self.vector {
-            return keys.iter().map(|key| u64::from(self.set(words, key.digest(hashing)))).sum();
-        }
-        let (mut fresh, blocks, chooser) = (0, words.as_chunks_mut().0, self.chooser);
-        if blocks.len() > BATCH_NEAR_BLOCKS {
-            let place = Place::of(blocks);
-            let make = |keys: &[K], halves: &mut _| self.halves(hashing, keys, halves, |at| place.prefetch(at));
-            one_batch_ahead(keys, 0, make, |_, halves| {
-                fresh += split_block::set_batch(blocks, chooser, |i| halves[i], halves.len());
-            });
-            return fresh;
-        }
-        if INLINED {
-            return split_block::set_batch(blocks, chooser, |i| keys[i].digest(hashing).h1, keys.len());
-        }
-        let mut halves = [0; BATCH];
-        for keys in keys.chunks(BATCH) {
-            self.halves(hashing, keys, &mut halves, |_| ());
-            fresh += split_block::set_batch(blocks, chooser, |i| halves[i % BATCH], keys.len());
-        }
-        fresh
-    }
-
     fn expected_rate(&self, items: u64) -> f64 {
         blocks::rate(self.theory(), self.bits(), items, self.lanes)
     }
@@ -382,15 +235,73 @@ impl Layout for Split {
     }
 }
 
-/// Parquet's blocks and those without vector code. Of the digest they take the half that all of them use: the other need
-/// not be made. By value, so that a loop over keys may keep the filter in registers: no call knows where it lies.
-#[inline(never)]
-fn test_unusual(layout: Split, words: &[u64], h1: u64) -> bool {
-    let digest = Digest { h1, h2: 0 };
-    if layout.vector {
-        return split_block::test(layout.instructions, words.as_chunks().0, layout.chooser, h1);
+impl Access for Split {
+    #[inline(always)]
+    fn is_inline(&self) -> bool {
+        self.kernel.is_some_and(split_block::Kernel::is_inline)
     }
-    test_each(&layout, words, digest)
+
+    #[inline(always)]
+    fn is_set_inline(&self, words: &[u64]) -> bool {
+        self.kernel.is_some_and(|kernel| kernel.is_set_inline(words))
+    }
+
+    #[inline(always)]
+    fn test<W: Word>(&self, words: &[W], digest: Digest) -> bool {
+        match self.kernel {
+            Some(kernel) => kernel.test(words, digest.h1),
+            None => test_other(*self, words, digest.h1),
+        }
+    }
+
+    #[inline(always)]
+    fn set(&self, words: &mut [u64], digest: Digest) -> bool {
+        match self.kernel {
+            Some(kernel) => kernel.set(words, digest.h1),
+            None => set_positions(self, words, digest),
+        }
+    }
+
+    #[inline(always)]
+    fn set_shared<W: SharedWord>(&self, words: &[W], digest: Digest) -> bool {
+        match self.kernel {
+            Some(kernel) => kernel.set_shared(words, digest.h1),
+            None => set_other_shared(*self, words, digest.h1),
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch<W>(&self, words: &[W], digest: Digest) {
+        prefetch(words, (self.block(digest) * self.block_bits() / 64) as usize);
+    }
+
+    fn test_batch<W: Word, K: Key>(&self, words: &[W], hashing: &Hashing, keys: &[K], answers: &mut [bool]) {
+        let Some(kernel) = self.kernel else { return test_one_by_one(self, words, hashing, keys, answers) };
+        let (count, far) = (keys.len().min(answers.len()), self.prefetches(words.len()).then(|| Place::of(words)));
+        self.batches(far, hashing, &keys[..count], |start, halves| {
+            kernel.test_batch(words, halves, &mut answers[start..start + halves.len()]);
+        });
+    }
+
+    fn set_batch<K: Key>(&self, words: &mut [u64], hashing: &Hashing, keys: &[K]) -> u64 {
+        let Some(kernel) = self.kernel else { return set_one_by_one(self, words, hashing, keys) };
+        let (mut fresh, far) = (0, self.prefetches(words.len()).then(|| Place::of(words)));
+        self.batches(far, hashing, keys, |_, halves| fresh += kernel.set_batch(words, halves));
+        fresh
+    }
+}
+
+/// Tests blocks that have no kernel. Out of line and by value, so that a loop over keys with one keeps the filter in registers; of the
+/// digest the half that is used.
+#[inline(never)]
+fn test_other<W: Word>(layout: Split, words: &[W], h1: u64) -> bool {
+    test_positions(&layout, words, Digest { h1, h2: 0 })
+}
+
+/// Sets bits of such blocks in words that threads share.
+#[inline(never)]
+fn set_other_shared<W: SharedWord>(layout: Split, words: &[W], h1: u64) -> bool {
+    set_positions_shared(&layout, words, Digest { h1, h2: 0 })
 }
 
 impl UltraFastBloom {

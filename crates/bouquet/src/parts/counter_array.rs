@@ -15,7 +15,7 @@ use crate::error::{Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Batched, Key, NEAR_BITS};
 use crate::shell::batch;
-use crate::simd::{flat, prefetch};
+use crate::simd::{counters, prefetch};
 use crate::store::{BitStore, Counters};
 
 pub(crate) use places::COUNTERS;
@@ -228,7 +228,7 @@ impl Places {
         if !self.is_plain(store) {
             return store.all_nonzero(self.of(digest));
         }
-        flat::counters_nonzero(store.words(), self.counters(), self.hashes(), store.width(), digest, |word| *word)
+        counters::all_nonzero(store.words(), self.counters(), self.hashes(), store.width(), digest)
     }
 
     /// The same for many keys, four at a time; says false, and has done nothing, for counters that it is not made for.
@@ -239,7 +239,7 @@ impl Places {
         keys: &[K],
         answers: &mut [bool],
     ) -> bool {
-        if !self.is_plain(store) || store.width() != flat::COUNTER {
+        if !self.is_plain(store) || store.width() != counters::COUNTER {
             return false;
         }
         // Four keys side by side have so many loads under way that prefetching pays later than for one.
@@ -251,7 +251,7 @@ impl Places {
         };
         batch::answer_together(hashing, keys, answers, prefetch, |digests, answers| {
             let (words, counters, hashes) = (store.words(), self.counters(), self.hashes());
-            flat::counters_nonzero_batch::<BATCH>(words, counters, hashes, digests, answers, ahead);
+            counters::nonzero_batch::<BATCH>(words, counters, hashes, digests, answers, ahead);
         });
         true
     }
@@ -266,7 +266,7 @@ impl Places {
             return add_at(store, self.of(digest), 1);
         }
         let width = store.width();
-        flat::increment(store.words_mut(), self.counters(), self.hashes(), width, digest)
+        counters::increment(store.words_mut(), self.counters(), self.hashes(), width, digest)
     }
 }
 

@@ -1,15 +1,16 @@
 //! Bit filters that threads share.
 
 use crate::error::Result;
-use crate::hash::{Digest, Hashing};
+use crate::hash::Hashing;
 use crate::key::{BATCH, Key};
 use crate::kind::{Config, Structure};
 use crate::membership::blocked::Blocked;
 use crate::membership::standard::Flat;
 use crate::membership::ultra_fast::Split;
-use crate::membership::{BitFilter, Blocks, CACHED_WORDS, Layout, digests};
+use crate::membership::{Access, BitFilter, Blocks, digests};
 use crate::shared::tally::Tally;
-use crate::store::atomic::{AtomicWord, AtomicWords, set_bits};
+use crate::simd::{CACHED_WORDS, Word, set_bits};
+use crate::store::atomic::AtomicWords;
 use crate::store::{BitStore, Words};
 
 /// A [standard](crate::membership::standard) Bloom filter that threads share.
@@ -81,7 +82,7 @@ pub type SharedUltraFastBloom = SharedBitFilter<Split>;
 ///   Where a key's bits lie in one word, **exactly one** is told: `blocked` with blocks of 32 or 64 bits and without
 ///   patterns, and `bloom-g` with words of 32 or 64 bits, both with one block per key.
 ///
-///   The exception is the usual one: when other keys have set all bits of the key meanwhile, it is a false positive and nobody
+///   The exception is a false positive: when other keys have set all bits of the key meanwhile, nobody
 ///   is told.
 /// * Nothing is said about other memory: one who sees a key does not thereby see what the inserting thread wrote
 ///   before. Bits may come from any key, so that nothing could be concluded anyway.
@@ -95,43 +96,13 @@ pub struct SharedBitFilter<L> {
     items: Tally,
 }
 
-/// Sets the bits of a digest and says whether the key was new. A key that is there already is only read, so that its cache
-/// lines stay with every thread; of another all bits are set without a look at each, which would cost mispredicted
-/// branches.
-#[inline(always)]
-fn set(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
-    if let Some((word, mask)) = layout.in_one_word(digest) {
-        return words.get(word).is_some_and(|word| set_bits(word, mask));
-    }
-    // The old words are not asked for: setting bits alone is several times cheaper.
-    layout.set_shared(words, digest, AtomicWord::load, |word, mask| _ = word.fetch_or(mask))
-}
-
 /// Up to so many words nothing inserts many keys faster than one after the other. Where the words of a key lie apart, to ask for
 /// them takes longer than the processor, which waits for each change, needs to fetch them by itself from any cache (32 MiB).
-const fn near_words<L: Layout>() -> usize {
+const fn near_words<L: Access>() -> usize {
     if L::NEAR_WORDS > CACHED_WORDS { 8 * L::NEAR_WORDS } else { L::NEAR_WORDS }
 }
 
-/// Whether all bits of a digest are one.
-#[inline(always)]
-fn test(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
-    if let Some((word, mask)) = layout.in_one_word(digest) {
-        return words.get(word).is_some_and(|word| mask & !word.load() == 0);
-    }
-    match AtomicWord::of_the_machine(words).and_then(|words| layout.test_shared(words, digest)) {
-        Some(found) => found,
-        None => test_loaded(layout, words, digest),
-    }
-}
-
-/// The same by loading one word after the other. Out of line, so that a loop over keys with the usual layout is short.
-#[inline(never)]
-fn test_loaded(layout: &impl Layout, words: &[impl AtomicWord], digest: Digest) -> bool {
-    layout.test_loaded(digest, |word| words.get(word).map_or(0, AtomicWord::load))
-}
-
-impl<L: Layout> SharedBitFilter<L> {
+impl<L: Access> SharedBitFilter<L> {
     /// A filter for `items` distinct keys whose false-positive rate is then `fpr`.
     ///
     /// ```
@@ -189,17 +160,17 @@ impl<L: Layout> SharedBitFilter<L> {
     /// Inserts a key that is counted already.
     #[inline(always)]
     fn set<K: Key + ?Sized>(&self, key: &K) -> bool {
-        if self.hashing.is_usual() & !self.layout.needs_key() {
-            return set(&self.layout, self.words.as_slice(), key.digest(&self.hashing));
+        if self.layout.is_inline() & self.hashing.is_folded() {
+            return self.layout.set_shared(self.words.as_slice(), key.digest(&self.hashing));
         }
-        self.set_unusual(key)
+        self.set_called(key)
     }
 
     #[inline(never)]
-    fn set_unusual<K: Key + ?Sized>(&self, key: &K) -> bool {
+    fn set_called<K: Key + ?Sized>(&self, key: &K) -> bool {
         let words = self.words.as_slice();
         if !self.layout.needs_key() {
-            return set(&self.layout, words, key.digest(&self.hashing));
+            return self.layout.set_shared(words, key.digest(&self.hashing));
         }
         let mut fresh = false;
         self.positions(key, |position| {
@@ -222,20 +193,20 @@ impl<L: Layout> SharedBitFilter<L> {
     #[inline(always)]
     #[must_use]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        if self.hashing.is_usual() & !self.layout.needs_key() {
-            return test(&self.layout, self.words.as_slice(), key.digest(&self.hashing));
+        if self.layout.is_inline() & self.hashing.is_folded() {
+            return self.layout.test(self.words.as_slice(), key.digest(&self.hashing));
         }
-        self.contains_unusual(key)
+        self.contains_called(key)
     }
 
     #[inline(never)]
-    fn contains_unusual<K: Key + ?Sized>(&self, key: &K) -> bool {
+    fn contains_called<K: Key + ?Sized>(&self, key: &K) -> bool {
         let words = self.words.as_slice();
         if !self.layout.needs_key() {
-            return test(&self.layout, words, key.digest(&self.hashing));
+            return self.layout.test(words, key.digest(&self.hashing));
         }
         self.positions(key, |position| {
-            words.get((position / 64) as usize).is_some_and(|word| AtomicWord::load(word) >> (position % 64) & 1 == 1)
+            words.get((position / 64) as usize).is_some_and(|word| Word::load(word) >> (position % 64) & 1 == 1)
         })
     }
 
@@ -262,8 +233,10 @@ impl<L: Layout> SharedBitFilter<L> {
         let mut fresh = 0;
         for keys in keys.chunks(BATCH) {
             let digests = digests(&self.layout, words, &self.hashing, keys);
-            fresh +=
-                digests[..keys.len()].iter().map(|digest| u64::from(set(&self.layout, words, *digest))).sum::<u64>();
+            fresh += digests[..keys.len()]
+                .iter()
+                .map(|digest| u64::from(self.layout.set_shared(words, *digest)))
+                .sum::<u64>();
         }
         fresh
     }
@@ -282,24 +255,11 @@ impl<L: Layout> SharedBitFilter<L> {
     /// ```
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
         let words = self.words.as_slice();
-        if self.layout.test_shared_batch(words, &self.hashing, keys, answers) {
+        if self.layout.needs_key() || self.layout.is_inline() && !self.layout.prefetches(words.len()) {
+            keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key));
             return;
         }
-        if !self.layout.asks_ahead(words.len()) || self.layout.needs_key() {
-            return self.contains_singly(keys, answers);
-        }
-        for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-            for (digest, answer) in digests(&self.layout, words, &self.hashing, keys)[..keys.len()].iter().zip(answers)
-            {
-                *answer = test(&self.layout, words, *digest);
-            }
-        }
-    }
-
-    /// Answers one key after the other. A function of its own, so that its loop has the registers for itself.
-    #[inline(never)]
-    fn contains_singly<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        keys.iter().zip(answers).for_each(|(key, answer)| *answer = self.contains(key));
+        self.layout.test_batch(self.words.as_slice(), &self.hashing, keys, answers);
     }
 
     /// Insertions so far, duplicates included; exact for those that happened before.
@@ -364,14 +324,14 @@ impl<L: Layout> SharedBitFilter<L> {
     }
 }
 
-fn filter_of<L: Layout>(config: &Config, layout: L, words: Words, items: u64) -> BitFilter<L> {
+fn filter_of<L: Access>(config: &Config, layout: L, words: Words, items: u64) -> BitFilter<L> {
     let bits = BitStore::from_words(words, layout.bits());
     // The words came from a store of this layout, and only positions of the layout were set in them.
     let bits = bits.expect("as many bits as the layout has");
     BitFilter::with_parts(config, layout, bits, items)
 }
 
-impl<L: Layout> From<BitFilter<L>> for SharedBitFilter<L> {
+impl<L: Access> From<BitFilter<L>> for SharedBitFilter<L> {
     fn from(filter: BitFilter<L>) -> Self {
         SharedBitFilter {
             layout: filter.layout().clone(),

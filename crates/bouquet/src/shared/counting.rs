@@ -10,7 +10,7 @@ use crate::parts::counter_array::{Arrangement, Placement, Places};
 use crate::parts::counting_over::CountingOver;
 use crate::shared::tally::Tally;
 use crate::shell::Choice;
-use crate::simd::{flat, prefetch};
+use crate::simd::{counters, prefetch};
 use crate::store::atomic::{AtomicWord, AtomicWords, Fields};
 use crate::store::{Counters, Words};
 
@@ -228,7 +228,7 @@ impl SharedCounting {
         let (places, words) = (&self.places, self.words.as_slice());
         if places.arrangement() == Arrangement::Flat {
             let (counters, hashes, width) = (places.counters(), places.hashes(), self.fields.width());
-            return flat::counters_nonzero(words, counters, hashes, width, digest, AtomicWord::load);
+            return counters::all_nonzero(words, counters, hashes, width, digest);
         }
         places.all(digest, |place| self.fields.get(words, place) != 0)
     }

@@ -2,17 +2,26 @@
 
 use loom::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use crate::simd::{SharedWord, View, Word};
 use crate::store::atomic::AtomicWord;
 
-impl AtomicWord for AtomicU64 {
+impl Word for AtomicU64 {
     fn load(&self) -> u64 {
         AtomicU64::load(self, Relaxed)
     }
 
+    fn view(_: &[Self]) -> View<'_> {
+        View::Single
+    }
+}
+
+impl SharedWord for AtomicU64 {
     fn fetch_or(&self, mask: u64) -> u64 {
         AtomicU64::fetch_or(self, mask, Relaxed)
     }
+}
 
+impl AtomicWord for AtomicU64 {
     fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64> {
         AtomicU64::compare_exchange(self, old, new, Relaxed, Relaxed)
     }
@@ -25,5 +34,5 @@ pub(super) fn zeros(words: usize) -> loom::sync::Arc<Vec<AtomicU64>> {
 
 /// The words when all threads are done.
 pub(super) fn values(words: &[AtomicU64]) -> Vec<u64> {
-    words.iter().map(AtomicWord::load).collect()
+    words.iter().map(Word::load).collect()
 }

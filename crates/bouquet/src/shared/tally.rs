@@ -92,13 +92,13 @@ impl Tally {
     pub(crate) fn add(&self, amount: u64) {
         match self.lines.seats.get(NUMBER.get()) {
             Some(line) => line.add(amount),
-            None => self.add_seldom(amount),
+            None => self.add_first(amount),
         }
     }
 
     /// The first time in a thread, and whenever it has no seat.
     #[cold]
-    fn add_seldom(&self, amount: u64) {
+    fn add_first(&self, amount: u64) {
         let line = SEAT.try_with(|seat| seat.0).ok().flatten().and_then(|seat| {
             NUMBER.set(seat);
             self.lines.seats.get(seat)

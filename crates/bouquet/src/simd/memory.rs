@@ -1,5 +1,6 @@
 //! Words that are owned or mapped, behind one pointer: whoever asks for them pays two loads, whatever owns them.
 
+use std::fs::File;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -7,7 +8,34 @@ use std::sync::atomic::AtomicU64;
 use bytemuck::Zeroable;
 use memmap2::{Mmap, MmapMut};
 
-use crate::store::WritableMap;
+/// Some bytes of a file that is open for writing.
+pub(crate) struct WritableMap {
+    map: MmapMut,
+    opening: Opening,
+    offset: u64,
+}
+
+/// Tells one opening of a file for writing from every other.
+#[derive(Clone, Default)]
+pub(crate) struct Opening(Arc<()>);
+
+impl WritableMap {
+    /// `bytes` bytes of a file from `offset` on. The caller holds the file's lock and gives the same bytes to one map at a time.
+    pub(crate) fn new(file: &File, opening: &Opening, offset: u64, bytes: usize) -> std::io::Result<Self> {
+        let map = super::map_file_for_writing(file, offset, bytes)?;
+        Ok(WritableMap { map, opening: opening.clone(), offset })
+    }
+
+    /// Whether these are the bytes from `offset` on of the file of this opening.
+    pub(crate) fn is_at(&self, opening: &Opening, offset: u64) -> bool {
+        Arc::ptr_eq(&self.opening.0, &opening.0) && self.offset == offset
+    }
+
+    /// Waits until the disk has the changes.
+    pub(crate) fn sync(&self) -> std::io::Result<()> {
+        self.map.flush()
+    }
+}
 
 /// One cache line, so that the allocator aligns words to it.
 #[derive(Clone, Copy, Zeroable)]
@@ -73,7 +101,7 @@ impl Memory {
     /// has no way to hear of it.
     pub(crate) fn copy_of(source: &[u64]) -> Self {
         let mut memory = Self::for_copy(source.len());
-        memory.words_seldom_mut().copy_from_slice(source);
+        memory.words_or_copy().copy_from_slice(source);
         memory
     }
 
@@ -145,7 +173,7 @@ impl Memory {
     /// The words, to be changed; those of a map for reading are copied before. What is [in place](Self::words_in_place) stays what it
     /// is: a loop that has asked for that keeps it in registers.
     #[inline(always)]
-    pub(crate) fn words_seldom_mut(&mut self) -> &mut [u64] {
+    pub(crate) fn words_or_copy(&mut self) -> &mut [u64] {
         if self.held.is_read_only() {
             // By value, and dropped elsewhere: no call knows where this lies.
             let copied = std::mem::take(&mut self.held).copied();
@@ -159,7 +187,7 @@ impl Memory {
     #[cold]
     #[inline(never)]
     pub(crate) fn settled(mut self) -> Self {
-        self.words_seldom_mut();
+        self.words_or_copy();
         std::mem::take(&mut self.held).into()
     }
 
@@ -279,10 +307,10 @@ mod tests {
         let mut memory = Memory::mapped(&map, 8, 7).expect("56 of the 64 bytes");
         let shared = memory.shared().expect("nothing can change there");
         assert!(memory.words_in_place().is_empty() && !memory.is_settled() && memory.is_mapped());
-        memory.words_seldom_mut()[6] = 5;
+        memory.words_or_copy()[6] = 5;
         assert!(memory.words_in_place().is_empty() && !memory.is_settled() && !memory.is_mapped());
         assert!(memory.shared().is_none() && memory.words()[6] == 5 && memory.words()[..6] == shared.words()[..6]);
-        memory.words_seldom_mut()[5] = 4;
+        memory.words_or_copy()[5] = 4;
         let mut memory = memory.settled();
         assert!(memory.is_settled() && memory.words_in_place()[5..] == [4, 5]);
         assert_eq!(shared.settled().words_in_place(), [0x0101_0101_0101_0101; 7], "the map is what it was");

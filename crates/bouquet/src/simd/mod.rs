@@ -1,28 +1,34 @@
 //! The only place with `unsafe`: what the machine offers beyond safe Rust. Every block says why it is sound.
+//!
+//! The bits of a filter are tested and set by a *kernel*, one per shape: [`flat`] (k bits anywhere or in slices), [`line`] (k bits in a
+//! cache line) and [`split_block`] (one bit in each of eight lanes). A kernel is a small value with `test`, `set`, `test_batch` and
+//! `set_batch`; it alone decides which code runs on this machine. The file `scalar.rs` beside it is the specification, one more file per
+//! instruction set has the same functions, and `tests.rs` compares them all. What an instruction set needs is proved by a token
+//! ([`Avx2`], [`Avx512`]), which only detection makes.
 #![allow(unsafe_code)]
 
 /// Calls a function with the constant that equals k, up to 16, or else with a loop's worth of them; further constants may
 /// follow the function's name.
 macro_rules! unrolled {
-    ($k:expr, $each:ident $([$($constant:ident),*])? $(, $arg:expr)*) => {
+    ($k:expr, $($each:ident)::+ $([$($constant:ident),*])? $(, $arg:expr)*) => {
         match $k {
-            0 => $each::<0 $($(, $constant)*)?>($($arg),*),
-            1 => $each::<1 $($(, $constant)*)?>($($arg),*),
-            2 => $each::<2 $($(, $constant)*)?>($($arg),*),
-            3 => $each::<3 $($(, $constant)*)?>($($arg),*),
-            4 => $each::<4 $($(, $constant)*)?>($($arg),*),
-            5 => $each::<5 $($(, $constant)*)?>($($arg),*),
-            6 => $each::<6 $($(, $constant)*)?>($($arg),*),
-            7 => $each::<7 $($(, $constant)*)?>($($arg),*),
-            8 => $each::<8 $($(, $constant)*)?>($($arg),*),
-            9 => $each::<9 $($(, $constant)*)?>($($arg),*),
-            10 => $each::<10 $($(, $constant)*)?>($($arg),*),
-            11 => $each::<11 $($(, $constant)*)?>($($arg),*),
-            12 => $each::<12 $($(, $constant)*)?>($($arg),*),
-            13 => $each::<13 $($(, $constant)*)?>($($arg),*),
-            14 => $each::<14 $($(, $constant)*)?>($($arg),*),
-            15 => $each::<15 $($(, $constant)*)?>($($arg),*),
-            _ => $each::<16 $($(, $constant)*)?>($($arg),*),
+            0 => $($each)::+::<0 $($(, $constant)*)?>($($arg),*),
+            1 => $($each)::+::<1 $($(, $constant)*)?>($($arg),*),
+            2 => $($each)::+::<2 $($(, $constant)*)?>($($arg),*),
+            3 => $($each)::+::<3 $($(, $constant)*)?>($($arg),*),
+            4 => $($each)::+::<4 $($(, $constant)*)?>($($arg),*),
+            5 => $($each)::+::<5 $($(, $constant)*)?>($($arg),*),
+            6 => $($each)::+::<6 $($(, $constant)*)?>($($arg),*),
+            7 => $($each)::+::<7 $($(, $constant)*)?>($($arg),*),
+            8 => $($each)::+::<8 $($(, $constant)*)?>($($arg),*),
+            9 => $($each)::+::<9 $($(, $constant)*)?>($($arg),*),
+            10 => $($each)::+::<10 $($(, $constant)*)?>($($arg),*),
+            11 => $($each)::+::<11 $($(, $constant)*)?>($($arg),*),
+            12 => $($each)::+::<12 $($(, $constant)*)?>($($arg),*),
+            13 => $($each)::+::<13 $($(, $constant)*)?>($($arg),*),
+            14 => $($each)::+::<14 $($(, $constant)*)?>($($arg),*),
+            15 => $($each)::+::<15 $($(, $constant)*)?>($($arg),*),
+            _ => $($each)::+::<16 $($(, $constant)*)?>($($arg),*),
         }
     };
 }
@@ -63,11 +69,11 @@ impl Avx2 {
     }
 }
 
-/// Whether the instruction that gathers eight words is faster than eight that load one each. On Intel's processors it is, unless it was
+/// Whether the instruction that gathers eight numbers is faster than eight that load one each. On Intel's processors it is, unless it was
 /// slowed down to keep it from leaking: those that have AVX-VNNI (Alder Lake, Sapphire Rapids and later) need not be. On AMD's, up to
 /// Zen 3 at least, it is slower.
 #[cfg(target_arch = "x86_64")]
-pub(crate) fn gathers_quickly() -> bool {
+fn gathers_quickly() -> bool {
     // Asked once: a virtual machine has to leave the question to its host.
     static ANSWER: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *ANSWER.get_or_init(|| {
@@ -103,9 +109,52 @@ impl Avx512 {
     }
 }
 
-/// Whether the build's own target features allow AVX2, so that its code is inlined. Then a batch in the cache is hashed on the way:
-/// elsewhere the hash would be called for every key, since code for all machines is not inlined into that for some.
-pub(crate) const INLINED: bool = cfg!(all(target_arch = "x86_64", target_feature = "avx2"));
+/// The vector instructions of a machine that there is code for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Instructions {
+    avx2: Option<Avx2>,
+    /// With AVX2 only.
+    avx512: Option<Avx512>,
+    /// Whether one instruction of AVX2 that gathers eight numbers is faster than eight that load one each.
+    gathers: bool,
+}
+
+impl Instructions {
+    const SCALAR: Self = Instructions { avx2: None, avx512: None, gathers: false };
+
+    /// Those of this machine.
+    pub(crate) fn detected() -> Self {
+        let avx2 = Avx2::detected();
+        Instructions {
+            avx2,
+            avx512: avx2.and_then(|_| Avx512::detected()),
+            #[cfg(target_arch = "x86_64")]
+            gathers: avx2.is_some() && gathers_quickly(),
+            #[cfg(not(target_arch = "x86_64"))]
+            gathers: false,
+        }
+    }
+
+    /// All that this machine could have, from none to its own, gathering or not.
+    #[cfg(test)]
+    pub(crate) fn available() -> Vec<Self> {
+        let mut all = vec![Self::SCALAR];
+        if let Some(avx2) = Avx2::detected() {
+            for gathers in [false, true] {
+                all.push(Instructions { avx2: Some(avx2), gathers, ..Self::SCALAR });
+            }
+        }
+        all.extend(Some(Self::detected()).filter(|own| own.avx512.is_some()));
+        all
+    }
+}
+
+/// Filters up to this size (256 KiB) are taken to be in the second-level cache, where prefetching only costs.
+pub(crate) const CACHED_BITS: u64 = 1 << 21;
+pub(crate) const CACHED_WORDS: usize = (CACHED_BITS / 64) as usize;
+
+/// Tables up to this size (4 MiB) are in some cache, from which the processor fetches what it needs early enough by itself.
+pub(crate) const NEAR_BITS: u64 = 1 << 25;
 
 /// For each set of four lanes the numbers that they have, side by side in the low bytes.
 #[cfg(target_arch = "x86_64")]
@@ -126,16 +175,16 @@ const fn side_by_side(numbers: [u32; 4]) -> [u32; 16] {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod embedded;
-#[cfg(target_arch = "x86_64")]
-mod embedded_512;
+mod asm;
+pub(crate) mod counters;
 pub(crate) mod flat;
-pub(crate) mod four;
-pub(crate) mod lanes;
 pub(crate) mod line;
 pub(crate) mod memory;
 pub(crate) mod ones;
 pub(crate) mod split_block;
+mod word;
+
+pub(crate) use word::{SharedWord, View, Word, set_bits};
 
 use std::fs::File;
 
@@ -157,7 +206,7 @@ pub(crate) fn map_file(file: &File) -> std::io::Result<Mmap> {
 /// Maps `len` bytes of a file from `offset` on, to be changed there.
 ///
 /// The caller holds the file's lock and gives the same bytes to one map at a time.
-pub(crate) fn map_file_for_writing(file: &File, offset: u64, len: usize) -> std::io::Result<MmapMut> {
+fn map_file_for_writing(file: &File, offset: u64, len: usize) -> std::io::Result<MmapMut> {
     // SAFETY: the map has one owner, so no reference to its memory lives beside a mutable one. Maps of the same bytes
     // elsewhere (readers that opened the file before, in this process or another) lie at other addresses and view them as
     // plain integers, for which every bit pattern is valid: a change can only change their answers. As with every map,
@@ -188,8 +237,7 @@ pub(crate) fn chosen_mut<T>(all: &mut [T], hash: u64) -> Option<&mut T> {
     (!all.is_empty()).then(|| unsafe { all.get_unchecked_mut(at) })
 }
 
-/// Asks the memory for the line of a word, so that a later read finds it in the cache. An index beyond the end does
-/// nothing.
+/// Prefetches the line of a word, so that a later read finds it in the cache. An index beyond the end does nothing.
 #[inline]
 pub(crate) fn prefetch<W>(words: &[W], index: usize) {
     if index < words.len() {
@@ -197,7 +245,7 @@ pub(crate) fn prefetch<W>(words: &[W], index: usize) {
     }
 }
 
-/// Where words are, for one who asks the memory for them while another changes them.
+/// Where words are, for one who prefetches them while another changes them.
 pub(crate) struct Place<W>(*const W);
 
 impl<W> Place<W> {
@@ -205,7 +253,7 @@ impl<W> Place<W> {
         Place(words.as_ptr())
     }
 
-    /// As [`prefetch`]. An index beyond the end asks for other memory, or none.
+    /// As [`prefetch`]. An index beyond the end fetches other memory, or none.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: usize) {
         #[cfg(target_arch = "x86_64")]
@@ -219,8 +267,11 @@ impl<W> Place<W> {
     }
 }
 
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
+
 #[cfg(test)]
-mod tests {
+mod window_tests {
     use super::window;
 
     #[test]

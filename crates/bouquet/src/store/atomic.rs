@@ -16,56 +16,20 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::simd::memory::SharedMemory;
+use crate::simd::{SharedWord, Word};
 use crate::store::{Words, field_max};
 
 /// The operations on a shared word; the models of the tests bring their own.
-pub(crate) trait AtomicWord {
-    /// The word at some moment, not before what this thread knows of.
-    fn load(&self) -> u64;
-
-    /// Sets bits and gives the word as it was.
-    fn fetch_or(&self, mask: u64) -> u64;
-
+pub(crate) trait AtomicWord: SharedWord {
     /// Replaces `old` by `new`, or gives the word, which is another, or failed for no reason.
     fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64>;
-
-    /// The words as those of the machine, if they are: for code that reads several at once.
-    #[inline(always)]
-    fn of_the_machine(_: &[Self]) -> Option<&[AtomicU64]>
-    where
-        Self: Sized,
-    {
-        None
-    }
 }
 
 impl AtomicWord for AtomicU64 {
     #[inline(always)]
-    fn load(&self) -> u64 {
-        AtomicU64::load(self, Relaxed)
-    }
-
-    #[inline(always)]
-    fn fetch_or(&self, mask: u64) -> u64 {
-        AtomicU64::fetch_or(self, mask, Relaxed)
-    }
-
-    #[inline(always)]
     fn compare_exchange(&self, old: u64, new: u64) -> Result<u64, u64> {
         self.compare_exchange_weak(old, new, Relaxed, Relaxed)
     }
-
-    #[inline(always)]
-    fn of_the_machine(words: &[Self]) -> Option<&[AtomicU64]> {
-        Some(words)
-    }
-}
-
-/// Sets the bits of `mask` and says whether this very call changed one. A word that has them all is only read, so that
-/// its cache line stays with every thread.
-#[inline(always)]
-pub(crate) fn set_bits(word: &impl AtomicWord, mask: u64) -> bool {
-    mask & !word.load() != 0 && mask & !word.fetch_or(mask) != 0
 }
 
 /// Packed counters of a width that divides 64, so that none crosses a word.
@@ -140,11 +104,7 @@ impl AtomicWords {
     /// A copy; each word is read once, at its own moment.
     pub(crate) fn to_words(&self) -> Words {
         let mut words = Words::for_copy(self.as_slice().len());
-        words
-            .as_mut_slice()
-            .iter_mut()
-            .zip(self.as_slice())
-            .for_each(|(word, shared)| *word = AtomicWord::load(shared));
+        words.as_mut_slice().iter_mut().zip(self.as_slice()).for_each(|(word, shared)| *word = Word::load(shared));
         words
     }
 }
@@ -179,7 +139,7 @@ mod tests {
             let (expected, address) = (words.clone(), words.as_slice().as_ptr() as usize);
             let shared = AtomicWords::from(words);
             assert_eq!(shared.as_slice().as_ptr() as usize, address);
-            assert!(shared.as_slice().iter().map(AtomicWord::load).eq(1..=len));
+            assert!(shared.as_slice().iter().map(Word::load).eq(1..=len));
             assert_eq!(shared.to_words(), expected);
             let back = Words::from(shared);
             assert_eq!((back.as_slice().as_ptr() as usize, &back), (address, &expected));

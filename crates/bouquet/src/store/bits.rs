@@ -117,8 +117,8 @@ impl BitStore {
 
     /// The words for the same where [`words_in_place`](Self::words_in_place) gives none, which it goes on to do.
     #[inline(always)]
-    pub(crate) fn words_seldom_mut(&mut self) -> &mut [u64] {
-        self.words.seldom_mut()
+    pub(crate) fn words_or_copy(&mut self) -> &mut [u64] {
+        self.words.or_copy()
     }
 
     /// The words alone.

@@ -4,10 +4,11 @@ use std::fmt;
 use std::fs::File;
 use std::sync::Arc;
 
-use memmap2::{Mmap, MmapMut};
+use memmap2::Mmap;
 
 use crate::error::{Error, Result};
 use crate::simd::memory::{Memory, SharedMemory};
+pub(crate) use crate::simd::memory::{Opening, WritableMap};
 
 /// A fixed number of 64-bit words.
 ///
@@ -24,29 +25,6 @@ use crate::simd::memory::{Memory, SharedMemory};
 /// ```
 pub struct Words {
     memory: Memory,
-}
-
-/// Some bytes of a file that is open for writing.
-pub(crate) struct WritableMap {
-    pub(crate) map: MmapMut,
-    opening: Opening,
-    offset: u64,
-}
-
-/// Tells one opening of a file for writing from every other.
-#[derive(Clone, Default)]
-pub(crate) struct Opening(Arc<()>);
-
-impl WritableMap {
-    /// Whether these are the bytes from `offset` on of the file of this opening.
-    pub(crate) fn is_at(&self, opening: &Opening, offset: u64) -> bool {
-        Arc::ptr_eq(&self.opening.0, &opening.0) && self.offset == offset
-    }
-
-    /// Waits until the disk has the changes.
-    pub(crate) fn sync(&self) -> std::io::Result<()> {
-        self.map.flush()
-    }
 }
 
 impl Words {
@@ -117,8 +95,7 @@ impl Words {
             return Ok(None);
         }
         let bytes = len.checked_mul(8).ok_or(std::io::ErrorKind::InvalidInput)?;
-        let map = crate::simd::map_file_for_writing(file, offset as u64, bytes)?;
-        let map = WritableMap { map, opening: opening.clone(), offset: offset as u64 };
+        let map = WritableMap::new(file, opening, offset as u64, bytes)?;
         Ok(Some(Words { memory: Memory::writable(map) }))
     }
 
@@ -171,8 +148,8 @@ impl Words {
 
     /// The words, to be changed where [`in_place`](Self::in_place) gives none, which it goes on to do.
     #[inline(always)]
-    pub(crate) fn seldom_mut(&mut self) -> &mut [u64] {
-        self.memory.words_seldom_mut()
+    pub(crate) fn or_copy(&mut self) -> &mut [u64] {
+        self.memory.words_or_copy()
     }
 
     /// Whether the words are in a mapped file.

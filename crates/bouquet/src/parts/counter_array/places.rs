@@ -5,10 +5,9 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, Probes, Scheme, probes};
 use crate::key::{BATCH, Key};
 use crate::kind::{Parameter, common};
-use crate::membership::CACHED_BITS;
 use crate::membership::standard::{Bloom, Flat};
 use crate::shell::{batch, choices};
-use crate::simd::flat;
+use crate::simd::{CACHED_BITS, counters, flat};
 use crate::store::BitStore;
 use crate::theory;
 
@@ -267,7 +266,7 @@ impl Placement for Places {
 
     #[inline]
     fn are_apart(&self, digest: Digest) -> bool {
-        self.arrangement == Arrangement::Sliced || flat::are_apart(self.span, self.hashes, digest)
+        self.arrangement == Arrangement::Sliced || counters::are_apart(self.span, self.hashes, digest)
     }
 
     /// The domain of a secret's digests. It is that of the bit filter with these positions, because counters are that

@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 
 use super::*;
+use crate::hash::Digest;
 use crate::hash::{Secret, SplitMix};
 use crate::kind::Facts;
 use crate::membership::blocked;
@@ -16,12 +17,12 @@ fn config(facts: &'static Facts, settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(facts), |config, (name, value)| config.set(name, value).unwrap())
 }
 
-fn layout<L: Layout>(settings: &[(&str, &str)]) -> L {
+fn layout<L: Access>(settings: &[(&str, &str)]) -> L {
     L::plan(&config(const { &L::FACTS }, settings)).unwrap()
 }
 
 /// Two threads insert these digests into an empty filter in every possible order; `check` gets what they were told.
-fn model<L: Layout>(layout: &L, digests: [Digest; 2], check: impl Fn([bool; 2]) + Send + Sync + 'static) {
+fn model<L: Access>(layout: &L, digests: [Digest; 2], check: impl Fn([bool; 2]) + Send + Sync + 'static) {
     let mut expected = BitStore::zeroed(layout.bits()).unwrap();
     digests.iter().for_each(|digest| {
         layout.set(expected.words_mut(), *digest);
@@ -32,26 +33,27 @@ fn model<L: Layout>(layout: &L, digests: [Digest; 2], check: impl Fn([bool; 2]) 
         let thread = {
             let (words, layout) = (words.clone(), layout.clone());
             loom::thread::spawn(move || {
-                let told = set(&layout, &words, digests[1]);
-                assert!(test(&layout, &words, digests[1]), "a thread sees its own insertion");
+                let told = layout.set_shared(&words, digests[1]);
+                assert!(layout.test(&words[..], digests[1]), "a thread sees its own insertion");
                 told
             })
         };
-        let told = set(&layout, &words, digests[0]);
+        let told = layout.set_shared(&words, digests[0]);
         let told = [told, thread.join().unwrap()];
-        assert!(digests.iter().all(|digest| test(&layout, &words, *digest)), "inserted before, so contained");
+        assert!(digests.iter().all(|digest| layout.test(&words[..], *digest)), "inserted before, so contained");
         assert_eq!(values(&words), expected.words(), "no bit is lost");
         check(told);
     });
 }
 
 /// A digest of the key whose bits lie in so many words.
-fn digest_in_words(layout: &impl Layout, words: usize) -> Digest {
+fn digest_in_words(layout: &impl Access, words: usize) -> Digest {
     let mut random = SplitMix::new(7);
     let in_words = |digest: Digest| {
         let mut found = HashSet::new();
-        layout.masks(digest, |word, _| {
-            found.insert(word);
+        layout.all(digest, |position| {
+            found.insert(position / 64);
+            true
         });
         found.len() == words
     };
@@ -136,32 +138,7 @@ macro_rules! every_layout {
     };
 }
 
-fn masks_equal_positions<L: Layout>(config: &Config) {
-    let layout = L::plan(config).unwrap();
-    if layout.needs_key() {
-        return;
-    }
-    let mut random = SplitMix::new(1);
-    for _ in 0..500 {
-        let digest = Digest { h1: random.next_u64(), h2: random.next_u64() };
-        let (mut expected, mut found) = (HashSet::new(), HashSet::new());
-        layout.all(digest, |position| {
-            expected.insert(position);
-            true
-        });
-        layout.masks(digest, |word, mask| {
-            found.extend((0..64).filter(|bit| mask >> bit & 1 == 1).map(|bit| word as u64 * 64 + bit));
-        });
-        assert_eq!(expected, found, "{config:?}");
-    }
-}
-
-#[test]
-fn masks_have_the_bits_of_the_positions() {
-    every_layout!(masks_equal_positions);
-}
-
-fn alone_equals_plain<L: Layout>(config: &Config) {
+fn alone_equals_plain<L: Access>(config: &Config) {
     let (mut plain, shared) =
         (BitFilter::<L>::from_config(config).unwrap(), SharedBitFilter::from_config(config).unwrap());
     for key in (0..1_500u64).chain(1_000..2_000) {
@@ -187,18 +164,12 @@ fn one_thread_gets_the_bits_and_answers_of_the_plain_filter() {
 
 #[test]
 fn batches_far_and_near_are_single_calls() {
-    fn check<L: Layout>(bits: u64, hashes: u32) {
+    fn check<L: Access>(bits: u64, hashes: u32) {
         let [single, batch] = [(); 2].map(|()| SharedBitFilter::<L>::with_size(bits, hashes).unwrap());
         let keys: Vec<u64> = (0..700).chain(0..70).collect();
         let told = keys.iter().filter(|key| single.insert(*key)).count() as u64;
         assert_eq!((batch.insert_batch(&keys), batch.items()), (told, single.items()));
-        assert!(
-            batch.words.as_slice().iter().map(AtomicWord::load).eq(single
-                .words
-                .as_slice()
-                .iter()
-                .map(AtomicWord::load))
-        );
+        assert!(batch.words.as_slice().iter().map(Word::load).eq(single.words.as_slice().iter().map(Word::load)));
         assert!(keys.iter().all(|key| batch.contains(key)));
         let queries: Vec<u64> = (600..2_001).collect();
         let mut answers = vec![false; queries.len()];
@@ -220,7 +191,7 @@ fn batches_far_and_near_are_single_calls() {
     }
 }
 
-fn race<L: Layout>(config: &Config) {
+fn race<L: Access>(config: &Config) {
     const THREADS: u64 = 4;
     const KEYS: u64 = 1_500;
     let shared = SharedBitFilter::<L>::from_config(config).unwrap();
@@ -286,7 +257,7 @@ fn keyed_filters_are_shared_with_their_secret() {
 
 #[test]
 fn every_member_of_the_family_has_a_shared_form() {
-    fn check<L: Layout>(filter: BitFilter<L>)
+    fn check<L: Access>(filter: BitFilter<L>)
     where
         SharedBitFilter<L>: Send + Sync,
     {
