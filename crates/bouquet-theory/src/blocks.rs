@@ -18,8 +18,8 @@ use std::f64::consts::LN_2;
 
 use super::MAX_HASHES;
 use super::algebra::Estimate;
-use super::occupancy::{Occupancy, hit_weights};
-use super::special::{amount, binomial, ln_miss, poisson, positive, power, probability};
+use super::occupancy::Occupancy;
+use super::special::{amount, binomial, falling_root, ln_miss, poisson, positive, power, probability};
 use super::standard::{check_reached, corrected_rate_of_balls};
 use super::{Size, check_bits, check_positive, check_rate};
 use crate::{Error, Result};
@@ -30,8 +30,9 @@ const EXACT_BLOCK: u64 = 1024;
 const WALKED_ARRIVALS: f64 = 100_000.0;
 /// Points at which a wide law of arrivals is sampled.
 const SAMPLES: f64 = 4096.0;
-/// Bits per key beyond which sizing gives up.
+/// Bits per key beyond which sizing gives up, and below which any filter is enough.
 const MAX_BITS_PER_KEY: f64 = 1e9;
+const LEAST_BITS_PER_KEY: f64 = 1e-6;
 
 /// Where in its block a key's probes fall.
 ///
@@ -83,6 +84,23 @@ impl Arrivals {
         match self {
             Arrivals::Binomial { trials, success } => binomial(x, trials, success),
             Arrivals::Poisson { mean } => poisson(x, mean),
+        }
+    }
+
+    /// P(x + 1) / P(x), falling in x.
+    fn ratio(self, x: f64) -> f64 {
+        match self {
+            Arrivals::Binomial { trials, .. } if x >= trials => 0.0,
+            Arrivals::Binomial { trials, success } => (trials - x) / (x + 1.0) * (success / (1.0 - success)),
+            Arrivals::Poisson { mean } => mean / (x + 1.0),
+        }
+    }
+
+    /// The most likely number of arrivals, or one beside it.
+    fn mode(self) -> f64 {
+        match self {
+            Arrivals::Binomial { trials, success } => ((trials + 1.0) * success).floor().min(trials),
+            Arrivals::Poisson { mean } => mean.floor(),
         }
     }
 
@@ -146,8 +164,10 @@ pub fn pattern_collisions(block_bits: u64, bits_per_key: f64, patterns: u64) -> 
 /// assert!((rate - 0.01784).abs() < 5e-6);
 /// ```
 pub fn best_hashes(layout: Layout, bits_per_key: f64) -> (u32, f64) {
-    let flat_optimum = positive(bits_per_key) * LN_2;
-    best_over_hashes(layout, flat_optimum, |k, _| limit_rate(layout, bits_per_key, k))
+    let start = Outline::best_at(layout, positive(bits_per_key) * LN_2, bits_per_key);
+    best_over_hashes(layout, start, |k, least| {
+        if Outline::exceeds(layout, k, bits_per_key, least) { 1.0 } else { limit_rate(layout, bits_per_key, k) }
+    })
 }
 
 /// The bits per key at which k probes reach a rate; infinite where that takes more than 10^9.
@@ -173,14 +193,29 @@ pub fn bits_per_key(layout: Layout, k: u32, rate: f64) -> f64 {
 /// assert!((c - 9.92).abs() < 5e-3); // a flat array needs 9.59
 /// ```
 pub fn best_for_rate(layout: Layout, rate: f64) -> (u32, f64) {
-    best_over_hashes(layout, -probability(rate).log2(), |k, least| {
-        let mut mixture = Mixture::new(layout, k);
+    let (k, bits_per_key, _) = best_mixture(layout, probability(rate));
+    (k, bits_per_key)
+}
+
+/// The same with its mixture, in which the walk through a block is done already; none if no number of probes reaches the rate.
+fn best_mixture(layout: Layout, rate: f64) -> (u32, f64, Option<Mixture>) {
+    let mut kept = None;
+    let (k, bits_per_key) = best_over_hashes(layout, Outline::best_for(layout, rate), |k, least| {
         // One evaluation tells that k needs more bits than the best so far; how many more does not matter.
-        if least.is_finite() && mixture.limit_rate(least) > probability(rate) {
+        if least.is_finite() && Outline::exceeds(layout, k, least, rate) {
             return f64::INFINITY;
         }
-        mixture.bits_per_key(rate)
-    })
+        let mut mixture = Mixture::new(layout, k);
+        if least.is_finite() && mixture.limit_rate(least) > rate {
+            return f64::INFINITY;
+        }
+        let found = mixture.bits_per_key(rate);
+        if found <= least {
+            kept = Some((k, mixture));
+        }
+        found
+    });
+    (k, bits_per_key, kept.filter(|(of, _)| *of == k).map(|(_, mixture)| mixture))
 }
 
 /// The smallest filter of whole blocks for n keys at a rate; `hashes` fixes the probes, `None` leaves them to the search.
@@ -203,14 +238,15 @@ pub fn for_rate(layout: Layout, n: u64, rate: f64, hashes: Option<u32>) -> Resul
     check_positive("items", n)?;
     check_rate("fpr", rate)?;
     check_positive("block_bits", layout.block_bits)?;
-    let (k, c) = match hashes {
+    let (k, c, mixture) = match hashes {
         Some(k) => {
             check_positive("hashes", u64::from(k))?;
-            (k, bits_per_key(layout, k, rate))
+            let mut mixture = Mixture::new(layout, k);
+            (k, mixture.bits_per_key(rate), Some(mixture))
         }
-        None => best_for_rate(layout, rate),
+        None => best_mixture(layout, rate),
     };
-    let mut mixture = Mixture::new(layout, k);
+    let mut mixture = mixture.unwrap_or_else(|| Mixture::new(layout, k));
     if c > MAX_BITS_PER_KEY {
         check_reached("fpr", rate, mixture.limit_rate(MAX_BITS_PER_KEY))?;
     }
@@ -231,7 +267,9 @@ pub fn for_rate(layout: Layout, n: u64, rate: f64, hashes: Option<u32>) -> Resul
         high -= step;
         step *= 2;
     }
-    low = low.max(high.saturating_sub(step));
+    if low == 0 {
+        low = high.saturating_sub(step);
+    }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if enough(middle) {
@@ -385,15 +423,16 @@ pub fn cardinality_error(layout: Layout, m: u64, k: u32, n: f64) -> f64 {
 }
 
 /// The k of least cost in 1..=64; of equal costs the least k. Costs fall, then rise but for small bumps (uneven shares of g
-/// blocks): the search walks both ways from the optimum of a flat array, and four rises in a row end a way. Slices of whole
-/// bits have false optima where k divides the block, far above the true one, so there the search starts at 1.
+/// blocks): the search walks both ways from about the optimum, and four rises in a row end a way. Slices of whole bits have
+/// false optima where k divides the block, far above the true one, so there the search starts at 1.
 ///
-/// `cost(k, least)` may be infinite if it is above the least cost so far.
-fn best_over_hashes(layout: Layout, flat_optimum: f64, cost: impl Fn(u32, f64) -> f64) -> (u32, f64) {
-    let start = match layout.inner {
-        Inner::Bits => (flat_optimum as u32).clamp(1, MAX_HASHES),
-        Inner::Slices => 1,
-    };
+/// `cost(k, least)` may be anything above `least` if it is above the least cost so far.
+fn best_over_hashes(layout: Layout, start: u32, mut cost: impl FnMut(u32, f64) -> f64) -> (u32, f64) {
+    let start = if layout.inner == Inner::Slices { 1 } else { start };
+    if layout.block_bits == 1 {
+        // All probes of a key meet.
+        return (1, cost(1, f64::INFINITY));
+    }
     let (mut best, mut least) = (start, cost(start, f64::INFINITY));
     for k in (1..start).rev() {
         let found = cost(k, least);
@@ -415,6 +454,122 @@ fn best_over_hashes(layout: Layout, flat_optimum: f64, cost: impl Fn(u32, f64) -
     (best, least)
 }
 
+/// The Poisson limit of the rate in closed form, by inclusion and exclusion over the bits of a query that no key has set:
+///
+/// ```text
+/// P(all bits set) = sum_i (-1)^i C(j,i) E[(1 - i/B)^(k x)] = sum_i (-1)^i C(j,i) exp(-mean (1 - (1 - i/B)^k)),  j different bits
+/// ```
+///
+/// A few exponentials instead of a walk; but the signs alternate, and the digits that are lost are as many as those of 2^k and
+/// of the rate together. So it comes with its error, and decides where that is small.
+struct Outline {
+    words: f64,
+    extra: f64,
+    /// Coefficients and exponents for a block's share of the probes, and for one more.
+    plain: Vec<(f64, f64)>,
+    longer: Vec<(f64, f64)>,
+}
+
+impl Outline {
+    /// The most probes in a block for which digits are left at the rates that so many probes are used for.
+    const MOST_PROBES: u32 = 32;
+
+    fn new(layout: Layout, k: u32) -> Option<Self> {
+        let words = layout.blocks_per_key.max(1);
+        let (base, extra) = (k / words, k % words);
+        let exact = layout.inner == Inner::Bits && (2..=EXACT_BLOCK).contains(&layout.block_bits);
+        if !exact || k == 0 || base >= Self::MOST_PROBES {
+            return None;
+        }
+        let extra_share = f64::from(extra) / f64::from(words);
+        let terms = |probes: u32| {
+            let different = Missed::new(layout.block_bits, probes).law;
+            // For each i the sum over j of P(j different bits) C(j,i), by Horner's rule on sum_j P(j) (1 + z)^j.
+            let mut choices = vec![0.0; different.len()];
+            for chance in different.iter().rev() {
+                for i in (1..choices.len()).rev() {
+                    choices[i] += choices[i - 1];
+                }
+                choices[0] += chance;
+            }
+            let signs = [1.0, -1.0].into_iter().cycle();
+            let missed = |i: usize| {
+                let share = (i as f64 / layout.block_bits as f64).min(1.0);
+                -(f64::from(base) * (-share).ln_1p() + (-share * extra_share).ln_1p()).exp_m1()
+            };
+            choices.iter().zip(signs).enumerate().map(|(i, (choices, sign))| (sign * choices, missed(i))).collect()
+        };
+        let longer = if extra > 0 { terms(base + 1) } else { Vec::new() };
+        Some(Outline { words: words.into(), extra: extra.into(), plain: terms(base), longer })
+    }
+
+    /// The rate with so many arrivals in a block on average, and a bound of its error.
+    fn rate(&self, mean: f64) -> (f64, f64) {
+        let sum = |terms: &[(f64, f64)]| {
+            let terms = terms.iter().map(|(coefficient, missed)| coefficient * (-mean * missed).exp());
+            let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), term: f64| (sum + term, size + term.abs()));
+            // The exponents are off by rounding, too.
+            (probability(sum), 4.0 * f64::EPSILON * (1.0 + mean) * size)
+        };
+        let ((plain, noise), exponent) = (sum(&self.plain), self.words - self.extra);
+        let ((longer, longer_noise), extra) = (sum(&self.longer), self.extra);
+        let most = power(plain + noise, exponent) * power(longer + longer_noise, extra);
+        let rate = power(plain, exponent) * power(longer, extra);
+        (rate, most - rate)
+    }
+
+    /// True if k probes certainly have a larger rate than this at so many bits per key.
+    fn exceeds(layout: Layout, k: u32, bits_per_key: f64, rate: f64) -> bool {
+        let mean = layout.block_bits as f64 * f64::from(layout.blocks_per_key.max(1)) / positive(bits_per_key);
+        let found = Self::new(layout, k).filter(|_| mean.is_finite()).map(|outline| outline.rate(mean));
+        // The error is that of the other side, too; twice it is far beyond both, and walks are not free of rounding.
+        found.is_some_and(|(found, error)| found - 2.0 * error > rate * (1.0 + 1e-9))
+    }
+
+    /// About the best k at so many bits per key, near a first guess.
+    fn best_at(layout: Layout, guess: f64, bits_per_key: f64) -> u32 {
+        let mean = layout.block_bits as f64 * f64::from(layout.blocks_per_key.max(1)) / positive(bits_per_key);
+        let mut best = (guess as u32).clamp(1, MAX_HASHES);
+        let rate = |k: u32| {
+            let outline = Self::new(layout, k).filter(|_| mean.is_finite());
+            outline.map(|outline| outline.rate(mean)).filter(|(rate, error)| *error < 0.01 * rate).map(|(rate, _)| rate)
+        };
+        let Some(mut least) = rate(best) else { return best };
+        for towards in [-1i32, 1] {
+            while let Some(next) = best.checked_add_signed(towards).filter(|next| (1..=MAX_HASHES).contains(next)) {
+                match rate(next) {
+                    Some(found) if found < least => (best, least) = (next, found),
+                    _ => break,
+                }
+            }
+        }
+        best
+    }
+
+    /// About the best k for a rate.
+    fn best_for(layout: Layout, rate: f64) -> u32 {
+        let flat = -rate.log2();
+        let arrivals = layout.block_bits as f64 * f64::from(layout.blocks_per_key.max(1));
+        let mut best = (flat as u32).clamp(1, MAX_HASHES);
+        // The best k at about the bits per key that the best k so far needs; twice, because small blocks want far fewer probes than
+        // a flat array.
+        for _ in 0..2 {
+            let Some(outline) = Self::new(layout, best) else { return best };
+            let distance = |log: f64| (outline.rate(arrivals / log.exp()).0 / rate).ln();
+            let low = (flat / LN_2).max(0.1).ln();
+            let mut ends = [(low, distance(low)); 2];
+            while ends[1].1 > 0.0 && ends[1].0 < low + 3.0 {
+                ends = [ends[1], (ends[1].0 + 0.7, distance(ends[1].0 + 0.7))];
+            }
+            if !(ends[0].1 > 0.0 && ends[1].1 <= 0.0) {
+                return best;
+            }
+            best = Self::best_at(layout, best.into(), falling_root(ends, 1e-2, distance).exp());
+        }
+        best
+    }
+}
+
 /// The mixture over the arrivals for one layout and number of probes, at any size and number of keys.
 struct Mixture {
     layout: Layout,
@@ -423,18 +578,15 @@ struct Mixture {
     /// The probes in a block; `extra` of the g blocks get one more.
     base: u32,
     extra: u32,
-    /// `None` for blocks whose inner rates are not walked through.
-    walk: Option<Walk>,
+    inside: Inside,
 }
 
 impl Mixture {
     fn new(layout: Layout, k: u32) -> Self {
         let words = layout.blocks_per_key.max(1);
         let (base, extra) = (k / words, k % words);
-        let exact = layout.inner == Inner::Bits && (1..=EXACT_BLOCK).contains(&layout.block_bits);
-        let extra_share = f64::from(extra) / f64::from(words);
-        let walk = exact.then(|| Walk::new(layout.block_bits, base, extra_share));
-        Mixture { layout, words, base, extra, walk }
+        let inside = Inside::new(layout, base, f64::from(extra) / f64::from(words));
+        Mixture { layout, words, base, extra, inside }
     }
 
     /// See [`rate`].
@@ -465,30 +617,34 @@ impl Mixture {
         if self.is_void() {
             return f64::INFINITY;
         }
-        // The bracket is the power of two that suffices and its half. The search starts at the size of a flat array, because
-        // much smaller filters have long walks.
+        // A bracket around the size of a flat array, because much smaller filters have long walks. Blocks need a little more.
         let k = f64::from(self.base) * f64::from(self.words) + f64::from(self.extra);
-        let flat = -k / (-power(rate, 1.0 / k)).ln_1p();
-        let mut high = flat.clamp(1.0, MAX_BITS_PER_KEY).log2().ceil().exp2();
-        while self.limit_rate(high) > rate {
+        let flat = (-k / (-power(rate, 1.0 / k)).ln_1p()).clamp(1e-3, MAX_BITS_PER_KEY);
+        let (mut low, mut at_low) = (flat, self.limit_rate(flat));
+        let (mut high, mut at_high) = (low, at_low);
+        let mut step = 1.125;
+        while at_high > rate {
             if high > MAX_BITS_PER_KEY {
                 return f64::INFINITY;
             }
-            high *= 2.0;
+            (low, at_low) = (high, at_high);
+            high *= step;
+            at_high = self.limit_rate(high);
+            step *= step;
         }
-        while high > 1.0 && self.limit_rate(high / 2.0) <= rate {
-            high /= 2.0;
-        }
-        let mut low = if high > 1.0 { high / 2.0 } else { 0.0 };
-        while high - low > 1e-9 * high {
-            let middle = (low + high) / 2.0;
-            if self.limit_rate(middle) <= rate {
-                high = middle;
-            } else {
-                low = middle;
+        while at_low <= rate {
+            if low < LEAST_BITS_PER_KEY {
+                return low;
             }
+            (high, at_high) = (low, at_low);
+            low /= step;
+            at_low = self.limit_rate(low);
+            step *= step;
         }
-        high
+        // A power law is nearly straight between the two.
+        let distance = |found: f64| (found / rate).ln();
+        let ends = [(low.ln(), distance(at_low)), (high.ln(), distance(at_high))];
+        falling_root(ends, 1e-9, |log| distance(self.limit_rate(log.exp()))).exp()
     }
 
     /// True without probes or bits: such a filter lets everything pass.
@@ -501,76 +657,196 @@ impl Mixture {
         if mean == 0.0 {
             return 0.0;
         }
-        let mut first = (mean - 12.0 * deviation - 12.0).floor().max(0.0);
         let last = (mean + 12.0 * deviation + 40.0).ceil();
-        let mut walk = self.walk.as_mut().filter(|_| last <= WALKED_ARRIVALS);
-        let mut stride = 1.0;
-        if walk.is_some() {
-            first = 0.0;
-        } else {
-            stride = ((last - first) / SAMPLES).ceil().max(1.0);
+        let (mut plain, mut longer) =
+            if last <= WALKED_ARRIVALS { self.walked(arrivals, last as usize) } else { self.sampled(arrivals, last) };
+        if plain.is_nan() {
+            // The law is narrower than the sampling or than the spacing of floating-point numbers: all mass is at the mean.
+            (plain, longer) = self.inside.approximate(mean);
         }
-        let extra_share = f64::from(self.extra) / f64::from(self.words);
-        let (layout, base) = (self.layout, self.base);
-        let mut inside = |x: f64| match &mut walk {
-            Some(walk) => walk.rates(x as usize),
-            None => inner_rates(layout, x, base, extra_share),
-        };
+        power(probability(plain), f64::from(self.words - self.extra))
+            * power(probability(longer), f64::from(self.extra))
+    }
 
+    /// The mean rates inside a block over whole arrivals up to `last`. From the most likely number of arrivals both ways, each
+    /// share follows from the one before, until no later term changes a digit of the sums: below because shares and rates
+    /// fall, above because shares fall and rates are at most 1.
+    fn walked(&mut self, arrivals: Arrivals, last: usize) -> (f64, f64) {
+        let peak = arrivals.mode();
         let (mut weight, mut plain, mut longer) = (0.0, 0.0, 0.0_f64);
-        for step in 0..=((last - first) / stride) as u64 {
-            let x = first + step as f64 * stride;
-            let share = arrivals.probability(x);
-            // Past the mean the shares fall, and rates are at most 1: no later term changes a digit of the sums.
+        let top = arrivals.probability(peak);
+        let (mut share, mut x) = (top, peak);
+        while x <= last as f64 {
             let least_sum = if self.extra > 0 { longer.min(plain) } else { plain };
-            if x > mean && share < 1e-17 * least_sum {
+            if share < 1e-17 * least_sum || share == 0.0 {
                 break;
             }
-            let (p, l) = inside(x);
+            let (p, l) = self.inside.rates(x as usize);
+            weight += share;
+            plain += share * p;
+            longer += share * l;
+            share *= arrivals.ratio(x);
+            x += 1.0;
+        }
+        (share, x) = (top, peak);
+        while x > 0.0 {
+            x -= 1.0;
+            share /= arrivals.ratio(x);
+            if share < 1e-20 * top {
+                break;
+            }
+            let (p, l) = self.inside.rates(x as usize);
             weight += share;
             plain += share * p;
             longer += share * l;
         }
-        if weight <= 0.0 {
-            // The law is narrower than the sampling or than the spacing of floating-point numbers: all mass is at the mean.
-            (plain, longer) = inner_rates(layout, mean, base, extra_share);
-            weight = 1.0;
+        (plain / weight, longer / weight)
+    }
+
+    /// The same for wide laws, at some thousand points.
+    fn sampled(&self, arrivals: Arrivals, last: f64) -> (f64, f64) {
+        let (mean, deviation) = arrivals.mean_and_deviation();
+        let first = (mean - 12.0 * deviation - 12.0).floor().max(0.0);
+        let stride = ((last - first) / SAMPLES).ceil().max(1.0);
+        let (mut weight, mut plain, mut longer) = (0.0, 0.0, 0.0_f64);
+        for step in 0..=((last - first) / stride) as u64 {
+            let x = first + step as f64 * stride;
+            let share = arrivals.probability(x);
+            let least_sum = if self.extra > 0 { longer.min(plain) } else { plain };
+            if x > mean && share < 1e-17 * least_sum {
+                break;
+            }
+            let (p, l) = self.inside.approximate(x);
+            weight += share;
+            plain += share * p;
+            longer += share * l;
         }
-        let per_plain = probability(plain / weight);
-        let per_longer = probability(longer / weight);
-        power(per_plain, f64::from(self.words - self.extra)) * power(per_longer, f64::from(self.extra))
+        (plain / weight, longer / weight)
     }
 }
 
-/// The exact rates inside a block after 0, 1, 2, ... arrivals, as far as they were asked for.
-struct Walk {
-    /// The law of the ones after `known.len()` arrivals.
-    block: Occupancy,
+/// The rates inside a block after 0, 1, 2, ... arrivals, as far as they were asked for: for a block's share of the probes, and
+/// for one more.
+struct Inside {
+    layout: Layout,
     base: u32,
     extra_share: f64,
-    plain_hits: Vec<f64>,
-    /// Empty if no block gets a probe more.
-    longer_hits: Vec<f64>,
+    /// The probes of a query that no arrival has hit, for blocks that are walked through exactly.
+    missed: Option<(Missed, Option<Missed>)>,
+    /// By the number of arrivals; NaN where it was not asked for yet.
     known: Vec<(f64, f64)>,
 }
 
-impl Walk {
-    fn new(block_bits: u64, base: u32, extra_share: f64) -> Self {
-        let longer_hits = if extra_share > 0.0 { hit_weights(block_bits, base.saturating_add(1)) } else { Vec::new() };
-        let plain_hits = hit_weights(block_bits, base);
-        Walk { block: Occupancy::new(block_bits, 1e-40), base, extra_share, plain_hits, longer_hits, known: Vec::new() }
+impl Inside {
+    fn new(layout: Layout, base: u32, extra_share: f64) -> Self {
+        let exact = layout.inner == Inner::Bits && (1..=EXACT_BLOCK).contains(&layout.block_bits);
+        let missed = exact.then(|| {
+            let longer = (extra_share > 0.0).then(|| Missed::new(layout.block_bits, base.saturating_add(1)));
+            (Missed::new(layout.block_bits, base), longer)
+        });
+        Inside { layout, base, extra_share, missed, known: Vec::new() }
     }
 
-    /// The exact form of [`inner_rates`]; the second rate is 0 if no block gets a probe more.
+    /// The rates after x arrivals; the second is 0 if no block gets a probe more.
     fn rates(&mut self, x: usize) -> (f64, f64) {
-        while self.known.len() <= x {
-            self.known.push((self.block.mean_of(&self.plain_hits), self.block.mean_of(&self.longer_hits)));
-            self.block.throw_many(u128::from(self.base));
-            if self.extra_share > 0.0 {
-                self.block.throw(self.extra_share);
+        if let Some((plain, longer)) = &mut self.missed {
+            while self.known.len() <= x {
+                self.known.push((plain.all_hit(), longer.as_ref().map_or(0.0, Missed::all_hit)));
+                plain.arrive(self.base, self.extra_share);
+                if let Some(longer) = longer {
+                    longer.arrive(self.base, self.extra_share);
+                }
             }
+            return self.known[x];
+        }
+        if self.known.len() <= x {
+            self.known.resize(x + 1, (f64::NAN, f64::NAN));
+        }
+        if self.known[x].0.is_nan() {
+            self.known[x] = self.approximate(x as f64);
         }
         self.known[x]
+    }
+
+    /// The same in closed form, for any amount of arrivals: exact for slices, to second order for bits.
+    fn approximate(&self, x: f64) -> (f64, f64) {
+        inner_rates(self.layout, x, self.base, self.extra_share)
+    }
+}
+
+/// How many of the bits that a query probes are still zero in a block. k probes meet at most k bits, which is a chain of few
+/// states, while the ones of the block have hundreds; and E[(ones/B)^k] is the chance that none of the k is zero.
+struct Missed {
+    block_bits: f64,
+    /// 1 - u/B and (u+1)/B: the chances that a bit which is set is none of u, and one of u + 1.
+    spared: Vec<f64>,
+    hit: Vec<f64>,
+    /// `law[u]` = P(u bits of the query are zero); what is beyond is below the cut, and so is what is before `first`.
+    law: Vec<f64>,
+    first: usize,
+}
+
+impl Missed {
+    /// Probabilities below this are dropped.
+    const CUT: f64 = 1e-40;
+
+    fn new(block_bits: u64, k: u32) -> Self {
+        // In an empty block it is the number of different bits among k.
+        let mut different = Occupancy::new(block_bits, 1e-60);
+        different.throw_many(k.into());
+        let law: Vec<f64> = (0..=block_bits.min(k.into())).map(|u| different.chance_of(u)).collect();
+        let first = law.iter().position(|&p| p >= Self::CUT).unwrap_or(0);
+        let block_bits = block_bits as f64;
+        let share = |u: usize| u as f64 / block_bits;
+        let spared = (0..law.len()).map(|u| 1.0 - share(u)).collect();
+        let hit = (0..law.len()).map(|u| share(u + 1)).collect();
+        Missed { block_bits, spared, hit, law, first }
+    }
+
+    fn all_hit(&self) -> f64 {
+        self.law[0]
+    }
+
+    /// One more arrival sets `probes` bits, and another one with a probability.
+    fn arrive(&mut self, probes: u32, extra_share: f64) {
+        for _ in 0..probes {
+            if self.law.len() == 1 {
+                return;
+            }
+            let (from, last) = (self.first.saturating_sub(1), self.law.len() - 1);
+            let (law, spared, hit) = (&mut self.law[from..=last], &self.spared[from..=last], &self.hit[from..=last]);
+            for u in 0..last - from {
+                law[u] = law[u] * spared[u] + law[u + 1] * hit[u];
+            }
+            law[last - from] *= spared[last - from];
+            self.trim();
+        }
+        if extra_share > 0.0 {
+            self.set(extra_share);
+        }
+    }
+
+    /// Sets one bit with this probability: it hits one of u with u/B.
+    fn set(&mut self, share: f64) {
+        let scale = share / self.block_bits;
+        let law = self.law.as_mut_slice();
+        for u in self.first.saturating_sub(1)..law.len() - 1 {
+            let here = f64::from(u as u32);
+            law[u] = law[u] * (1.0 - here * scale) + law[u + 1] * ((here + 1.0) * scale);
+        }
+        let last = law.len() - 1;
+        law[last] *= 1.0 - last as f64 * scale;
+        self.trim();
+    }
+
+    /// Drops what has become too unlikely, and takes in what is no longer.
+    fn trim(&mut self) {
+        if self.first > 0 && self.law[self.first - 1] >= Self::CUT {
+            self.first -= 1;
+        }
+        while self.law.len() > 1 && self.law.last().is_some_and(|&p| p < Self::CUT) {
+            self.law.pop();
+        }
     }
 }
 
@@ -594,5 +870,7 @@ fn inner_rates(layout: Layout, x: f64, base: u32, extra_share: f64) -> (f64, f64
     }
 }
 
+#[cfg(test)]
+mod oracle;
 #[cfg(test)]
 mod tests;

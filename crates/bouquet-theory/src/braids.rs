@@ -67,23 +67,62 @@ pub fn threshold(k: u32, larger: f64) -> f64 {
     }
     // Smaller shares would vanish among rounding errors.
     let e = e.max(1e-9);
-    // Shares fall to 0 if every one of them falls; the more counters, the faster.
-    let falls = |beta: f64| {
-        (1..=POINTS).all(|i| {
-            let x = e * f64::from(i) / f64::from(POINTS);
-            next_undecided(x, beta, k, e) < x
-        })
+    // Shares fall to 0 if every one of them falls; the more counters, the faster. So the threshold is the most that any of the
+    // points needs, on a grid of 2^30 steps.
+    let beta = |step: u64| 2.0 * f64::from(k) * step as f64 / STEPS as f64;
+    let falls = |point: u32, step: u64| {
+        let x = e * f64::from(point) / f64::from(POINTS);
+        next_undecided(x, beta(step), k, e) < x
     };
-    let (mut low, mut high) = (0.0, 2.0 * f64::from(k));
-    for _ in 0..30 {
-        let middle = (low + high) / 2.0;
-        if falls(middle) {
-            high = middle;
-        } else {
-            low = middle;
+    // What they need rises to one maximum and falls behind it: look for it in ever finer steps.
+    let (mut needed, mut critical) = (1, POINTS);
+    // Where points are far apart, so is what they need.
+    for (stride, tolerance) in [(POINTS, 1 << 18), (100, 1 << 16), (20, 1 << 13), (4, 1 << 8), (1, 1)] {
+        let reach = stride * 5;
+        let (first, last) = (critical.saturating_sub(reach).max(stride), (critical + reach).min(POINTS));
+        let offset = critical % stride;
+        for point in (first - first % stride + offset..=last).step_by(stride as usize).filter(|point| *point > 0) {
+            if needed < STEPS && !falls(point, needed) {
+                let [too_few, enough] = least_step(needed, tolerance, |step| falls(point, step));
+                (needed, critical) = (if tolerance == 1 { enough } else { too_few }, point);
+            }
         }
     }
-    high
+    if needed < COARSE {
+        // The grid is so coarse that many points need as much: no way leads to the maximum.
+        for point in 1..=POINTS {
+            if !falls(point, needed) {
+                [_, needed] = least_step(needed, 1, |step| falls(point, step));
+            }
+        }
+    }
+    beta(needed)
+}
+
+/// The grid on which a threshold lies.
+const STEPS: u64 = 1 << 30;
+
+/// Below so many steps points that differ need the same.
+const COARSE: u64 = 1 << 20;
+
+/// A step that is not enough and one that is, at most [`STEPS`] and so far apart, above one that is not: by doubling and halving.
+fn least_step(too_few: u64, tolerance: u64, enough: impl Fn(u64) -> bool) -> [u64; 2] {
+    let (mut low, mut ahead) = (too_few, 1024);
+    let mut high = loop {
+        let next = low + ahead;
+        if next >= STEPS {
+            break STEPS;
+        }
+        if enough(next) {
+            break next;
+        }
+        (low, ahead) = (next, ahead * 8);
+    };
+    while high - low > tolerance {
+        let middle = low + (high - low) / 2;
+        if enough(middle) { high = middle } else { low = middle }
+    }
+    [low, high]
 }
 
 /// Counters of the first layer for `n` flows of which a share `larger` is larger than 1: 15 % above the threshold.
@@ -118,6 +157,32 @@ mod tests {
     use super::super::testing::assert_close;
     use super::*;
     use crate::peeling;
+
+    /// The threshold by thirty halvings, each of which looks at all points.
+    fn slow_threshold(k: u32, larger: f64) -> f64 {
+        let e = larger.max(1e-9);
+        let falls = |beta: f64| {
+            (1..=POINTS).all(|i| {
+                let x = e * f64::from(i) / f64::from(POINTS);
+                next_undecided(x, beta, k, e) < x
+            })
+        };
+        let (mut low, mut high) = (0.0, 2.0 * f64::from(k));
+        for _ in 0..30 {
+            let middle = (low + high) / 2.0;
+            if falls(middle) { high = middle } else { low = middle }
+        }
+        high
+    }
+
+    #[test]
+    fn the_threshold_is_that_of_thirty_halvings_at_all_points() {
+        for k in [2, 3, 4, 5, 6, 8, 12, 16, 33, 64] {
+            for larger in [1e-12, 1e-6, 1e-3, 0.01, 0.05, 0.1, 0.2, 0.3, 0.45, 0.5, 0.6, 0.75, 0.9, 0.97, 1.0] {
+                assert_eq!(threshold(k, larger), slow_threshold(k, larger), "{k} counters, {larger} larger");
+            }
+        }
+    }
 
     #[test]
     fn thresholds_are_the_printed_ones() {

@@ -285,32 +285,300 @@ pub fn for_rate(word_bits: u32, words_per_key: u32, n: u64, rate: f64, places: O
         return Err(Error::parameter("fpr", format!("at least {LEAST_RATE:e} for each word of a key"), rate));
     }
     let (word_bits, step) = (word_bits.max(1), u64::from(g));
-    let given_up = rate.powf(1.0 / f64::from(g)) / 100.0;
-    let shape = |steps: u64| {
-        let found = best_places(word_bits, steps.saturating_mul(step), g, n, places, given_up);
-        found.filter(|(_, found)| *found <= rate).map(|(shape, _)| shape)
-    };
+    let search = Search { word_bits, g, n, rate, given_up: rate.powf(1.0 / f64::from(g)) / 100.0 };
     // Doubles from 8 bits per key until the rate is reached, then halves the interval.
-    let mut high = ((n as f64 * 8.0 / f64::from(word_bits) / step as f64) as u64).max(1);
-    let mut low = 0;
+    let first = ((n as f64 * 8.0 / f64::from(word_bits) / step as f64) as u64).max(1);
+    if let Some(shape) = search.fast(first, places) {
+        return Ok(shape);
+    }
+    let (mut low, mut high) = (0, first);
     let mut best = loop {
-        let bits = high as f64 * step as f64 * f64::from(word_bits);
+        let bits = search.bits(high);
         if bits > MAX_BITS as f64 {
             return Err(Error::TooLarge { what: "the filter".into(), bytes: (bits / 8.0) as u128 });
         }
-        match shape(high) {
+        match search.shape(high, places) {
             Some(found) => break found,
             None => (low, high) = (high, high * 2),
         }
     };
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        match shape(middle) {
+        match search.shape(middle, places) {
             Some(found) => (high, best) = (middle, found),
             None => low = middle,
         }
     }
     Ok(best)
+}
+
+/// The search for the fewest words, counted in steps of g.
+struct Search {
+    word_bits: u32,
+    g: u32,
+    n: u64,
+    rate: f64,
+    given_up: f64,
+}
+
+impl Search {
+    fn words(&self, steps: u64) -> u64 {
+        steps.saturating_mul(self.g.into())
+    }
+
+    fn bits(&self, steps: u64) -> f64 {
+        steps as f64 * f64::from(self.g) * f64::from(self.word_bits)
+    }
+
+    /// The best shape of so many words, if it reaches the rate.
+    fn shape(&self, steps: u64, places: Option<u32>) -> Option<Shape> {
+        let found = best_places(self.word_bits, self.words(steps), self.g, self.n, places, self.given_up);
+        found.filter(|(_, rate)| *rate <= self.rate).map(|(shape, _)| shape)
+    }
+
+    /// The result of doubling from `first` and halving, without looking at every number of places at every size: the fewest
+    /// words for one number of places, then whether any other does with fewer. `None` where that cannot be told for certain.
+    fn fast(&self, first: u64, places: Option<u32>) -> Option<Shape> {
+        // About the best number of places where few words are given up.
+        let guess = (0.5 * -self.rate.log2() / f64::from(self.g) + 1.5) as u32;
+        let mut witness = places.unwrap_or(guess.clamp(1, MAX_PLACES));
+        let mut able: Vec<u32> = places.map_or_else(|| (1..=MAX_PLACES).collect(), |places| vec![places]);
+        let mut high = first;
+        let mut at_high = self.crowd(high)?.distance(witness, self.rate)?;
+        let (mut low, mut at_low) = (high, at_high);
+        loop {
+            while at_high > 0.0 {
+                (low, at_low) = (high, at_high);
+                high *= 2;
+                if self.bits(high) > MAX_BITS as f64 {
+                    return None;
+                }
+                at_high = self.crowd(high)?.distance(witness, self.rate)?;
+            }
+            let mut stride = 1 + high / 64;
+            while at_low <= 0.0 && low > 1 {
+                (high, at_high) = (low, at_low);
+                low = low.saturating_sub(stride).max(1);
+                at_low = self.crowd(low)?.distance(witness, self.rate)?;
+                stride *= 4;
+            }
+            high = if at_low <= 0.0 { 1 } else { self.close_in([(low, at_low), (high, at_high)], witness)? };
+            if places.is_some() || high == 1 {
+                break;
+            }
+            // What cannot reach the rate here cannot with fewer words.
+            let crowd = self.crowd(high)?;
+            able.retain(|places| crowd.may_reach(*places, self.rate));
+            let fewer = self.crowd(high - 1)?;
+            let mut better = (witness, 0.0);
+            for &places in &able {
+                let distance = fewer.distance(places, self.rate)?;
+                if distance < better.1 {
+                    better = (places, distance);
+                }
+            }
+            if better.1 == 0.0 {
+                break;
+            }
+            (witness, at_high) = better;
+            (high, low, at_low) = (high - 1, high - 1, at_high);
+        }
+        let crowd = self.crowd(high)?;
+        let mut found: Option<(Shape, Quick)> = None;
+        for places in able {
+            let Some((first, quick)) = crowd.best_first(places)? else { continue };
+            if found.is_some_and(|(_, least)| !least.is_apart_from(quick.rate)) {
+                return None;
+            }
+            if found.is_none_or(|(_, least)| quick.rate < least.rate) {
+                let (words, words_per_key) = (crowd.words, self.g);
+                found = Some((Shape { word_bits: self.word_bits, words, words_per_key, places, first }, quick));
+            }
+        }
+        found.map(|(shape, _)| shape)
+    }
+
+    fn crowd(&self, steps: u64) -> Option<Crowd> {
+        Crowd::new(self.word_bits, self.words(steps), self.g, self.n, self.given_up)
+    }
+
+    /// The fewest steps between one that are too few and one that are enough, by the secant of logarithms.
+    fn close_in(&self, ends: [(u64, f64); 2], places: u32) -> Option<u64> {
+        let [(mut low, mut above), (mut high, mut below)] = ends;
+        let mut stayed = 0i32;
+        while high - low > 1 {
+            let (from, to) = ((low as f64).ln(), (high as f64).ln());
+            let secant = (from + (to - from) * (above / (above - below))).exp();
+            let middle = low + (high - low) / 2;
+            let x =
+                if secant.is_finite() && above.is_finite() { secant as u64 } else { middle }.clamp(low + 1, high - 1);
+            let distance = self.crowd(x)?.distance(places, self.rate)?;
+            if distance > 0.0 {
+                (low, above) = (x, distance);
+                stayed = stayed.max(0) + 1;
+                if stayed > 1 {
+                    below /= 2.0;
+                }
+            } else {
+                (high, below) = (x, distance);
+                stayed = stayed.min(0) - 1;
+                if stayed < -1 {
+                    above /= 2.0;
+                }
+            }
+        }
+        Some(high)
+    }
+}
+
+/// A rate and how far it may be off.
+#[derive(Clone, Copy)]
+struct Quick {
+    rate: f64,
+    error: f64,
+}
+
+impl Quick {
+    fn is_apart_from(self, other: f64) -> bool {
+        (self.rate - other).abs() > 2.0 * self.error + 1e-12 * other
+    }
+}
+
+/// The words of a filter of one size, whatever the places of a key: rates in closed form.
+///
+/// ```text
+/// sum_j P(j) E_j = sum_i (-1)^i C(kk,i) (1 - chance (1 - missed_i))^n,    missed_i = C(b1-i,kk)/C(b1,kk)
+/// ```
+///
+/// would be the rate if no word were ever given up; those that are given up add P(j) (1 - E_j) for the few j that do not fit.
+struct Crowd {
+    word_bits: u32,
+    words: u64,
+    g: f64,
+    n: f64,
+    chance: f64,
+    /// The least number of arrivals that must fit.
+    least: u32,
+}
+
+impl Crowd {
+    fn new(word_bits: u32, words: u64, g: u32, n: u64, given_up: f64) -> Option<Self> {
+        let (n, chance) = (n as f64, probability(f64::from(g) / words as f64));
+        let mean = n * chance;
+        // Beyond, the first share of Poisson's law would vanish.
+        if words == 0 || word_bits > MAX_WORD_BITS || mean > 600.0 {
+            return None;
+        }
+        let bound = given_up.min(1.0 / words as f64) + 1e-15;
+        let (mut beyond, mut share, mut arrivals) = (1.0, (-mean).exp(), 0);
+        while arrivals <= word_bits {
+            beyond -= share;
+            if arrivals > 0 && f64::from(arrivals) >= mean {
+                // Another order of the sum may tell otherwise.
+                if (beyond - bound).abs() < 5e-15 {
+                    return None;
+                }
+                if beyond <= bound {
+                    break;
+                }
+            }
+            arrivals += 1;
+            share *= mean / f64::from(arrivals);
+        }
+        Some(Crowd { word_bits, words, g: g.into(), n, chance, least: arrivals })
+    }
+
+    fn first(&self, places: u32, arrivals: u32) -> Option<u32> {
+        self.word_bits.checked_sub(places.checked_mul(arrivals)?).filter(|&first| first >= places)
+    }
+
+    /// Coefficients, chances to be missed by an arrival, and by all: the terms of the sum.
+    fn terms(&self, first: u32, places: u32) -> Terms {
+        let (b, kk) = (f64::from(first), f64::from(places));
+        let mean = self.n * self.chance;
+        let mut terms = Terms { count: places as usize + 1, ..Terms::default() };
+        let mut signed_choices = 1.0;
+        for i in 0..=places as usize {
+            let hidden = i as f64;
+            let missed = (0..places).map(f64::from).map(|t| ((b - hidden - t) / (b - t)).max(0.0)).product::<f64>();
+            let exponent = self.n * (-self.chance * (1.0 - missed)).ln_1p();
+            let term = signed_choices * exponent.exp();
+            terms.choices[i] = signed_choices;
+            terms.missed[i] = missed;
+            if term != 0.0 {
+                terms.sum += term;
+                // Exponents, and powers that are multiplied up, lose digits as they grow.
+                terms.noise += 8.0 * f64::EPSILON * term.abs() * (2.0 + mean - exponent);
+            }
+            signed_choices *= -(kk - hidden) / (hidden + 1.0);
+        }
+        terms
+    }
+
+    /// Whether so many places may reach a rate: with the largest first level that can be, and no word given up.
+    fn may_reach(&self, places: u32, rate: f64) -> bool {
+        self.first(places, self.least).is_some_and(|first| {
+            let terms = self.terms(first, places);
+            power(probability(terms.sum - 2.0 * terms.noise), self.g) <= rate
+        })
+    }
+
+    fn rate(&self, first: u32, places: u32, arrivals: u32) -> Quick {
+        if self.chance >= 1.0 && self.n > arrivals.into() {
+            // All keys are in every word, and do not fit.
+            return Quick { rate: 1.0, error: 0.0 };
+        }
+        let Terms { choices, missed, count, sum, noise } = self.terms(first, places);
+        let mut powers = [0.0; MAX_PLACES as usize + 1];
+        for (power, missed) in powers.iter_mut().zip(&missed).take(count) {
+            *power = missed.powi(arrivals as i32 + 1);
+        }
+        let mut sum = sum;
+        let mut j = f64::from(arrivals) + 1.0;
+        let mut share = if j > self.n || self.chance >= 1.0 { 0.0 } else { binomial(j, self.n, self.chance) };
+        while share > 1e-17 * sum && share > 0.0 {
+            let covered: f64 = choices.iter().zip(&powers).map(|(choices, power)| choices * power).sum();
+            sum += share * (1.0 - probability(covered));
+            powers.iter_mut().zip(&missed).for_each(|(power, missed)| *power *= missed);
+            share *= (self.n - j).max(0.0) / (j + 1.0) * (self.chance / (1.0 - self.chance));
+            j += 1.0;
+        }
+        let rate = power(probability(sum), self.g);
+        Quick { rate, error: power(probability(sum + noise), self.g) - rate }
+    }
+
+    /// As [`best_first_and_rate`]: the first level, `Some(None)` if there is none, `None` if two are too close to tell.
+    fn best_first(&self, places: u32) -> Option<Option<(u32, Quick)>> {
+        let mut best: Option<(u32, Quick)> = None;
+        for arrivals in self.least.. {
+            let Some(first) = self.first(places, arrivals) else { break };
+            let found = self.rate(first, places, arrivals);
+            match best {
+                Some((_, least)) if !least.is_apart_from(found.rate) => return None,
+                Some((_, least)) if found.rate >= least.rate => break,
+                _ => best = Some((first, found)),
+            }
+        }
+        Some(best)
+    }
+
+    /// The logarithm of the best rate over the one that is wanted; `None` if they are too close to tell.
+    fn distance(&self, places: u32, rate: f64) -> Option<f64> {
+        match self.best_first(places)? {
+            None => Some(f64::INFINITY),
+            Some((_, found)) if found.is_apart_from(rate) => Some((found.rate / rate).ln()),
+            Some(_) => None,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Terms {
+    choices: [f64; MAX_PLACES as usize + 1],
+    missed: [f64; MAX_PLACES as usize + 1],
+    count: usize,
+    sum: f64,
+    noise: f64,
 }
 
 #[cfg(test)]
@@ -385,6 +653,47 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Every number of places at every size.
+    fn slow_for_rate(word_bits: u32, g: u32, n: u64, rate: f64, places: Option<u32>) -> Option<Shape> {
+        let search = Search { word_bits, g, n, rate, given_up: rate.powf(1.0 / f64::from(g)) / 100.0 };
+        let first = ((n as f64 * 8.0 / f64::from(word_bits) / f64::from(g)) as u64).max(1);
+        let (mut low, mut high) = (0, first);
+        let mut best = loop {
+            match search.shape(high, places) {
+                _ if search.bits(high) > MAX_BITS as f64 => return None,
+                Some(found) => break found,
+                None => (low, high) = (high, high * 2),
+            }
+        };
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            match search.shape(middle, places) {
+                Some(found) => (high, best) = (middle, found),
+                None => low = middle,
+            }
+        }
+        Some(best)
+    }
+
+    #[test]
+    fn fast_sizing_finds_what_a_look_at_every_number_of_places_finds() {
+        let mut fast = 0;
+        for (word_bits, g) in [(512, 1), (256, 1), (128, 2), (64, 1), (64, 2), (64, 4), (512, 4)] {
+            for n in [1, 2, 10, 100, 321, 1_000, 10_000, 123_456, 1_000_000, 100_000_000] {
+                for rate in [0.5, 0.2, 0.1, 0.03, 0.01, 2e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8] {
+                    for places in [None, Some(3)] {
+                        let expected = slow_for_rate(word_bits, g, n, rate, places);
+                        let found = for_rate(word_bits, g, n, rate, places).ok();
+                        assert_eq!(found, expected, "{n} keys at {rate} in words of {word_bits}, {g} each");
+                        let search = Search { word_bits, g, n, rate, given_up: rate.powf(1.0 / f64::from(g)) / 100.0 };
+                        fast += u32::from(search.fast(1, places).is_some());
+                    }
+                }
+            }
+        }
+        assert!(fast > 1_000, "{fast} of 1540 without a look at everything");
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub mod peeling;
 pub mod random;
 pub mod refutation;
 pub mod scalable;
+mod search;
 pub mod shifting;
 pub mod sketch;
 pub mod space_code;

@@ -24,7 +24,7 @@
 //! Pontarelli, P. Reviriego, J. A. Maestro, *Improving counting Bloom filter performance with fingerprints*, 2016.
 
 use super::MAX_HASHES;
-use super::special::{amount, binomial, ln_miss, power, probability};
+use super::special::{amount, binomial, falling_root, halved, ln_miss, power, probability};
 use super::{check_bits, check_positive, check_rate};
 use crate::Result;
 
@@ -192,18 +192,30 @@ impl Refutation {
             return 0.0;
         }
         // The rate grows with the load: more keys in a cell never contradict more.
-        let (mut low, mut high) = (0.0, 64.0);
-        if self.limit_rate(high, k) <= rate {
-            return high;
+        const MOST: f64 = 64.0;
+        if self.limit_rate(MOST, k) <= rate {
+            return MOST;
         }
-        for _ in 0..100 {
-            let middle = (low + high) / 2.0;
-            if self.limit_rate(middle, k) <= rate {
-                low = middle;
-            } else {
-                high = middle;
+        let below = |lambda: f64| self.limit_rate(lambda, k) <= rate;
+        // Near 0 a cell lets pass about as many as it holds keys, to some power: nearly straight in logarithms.
+        let distance = |log: f64| (rate / self.limit_rate(log.exp(), k)).ln();
+        let (mut low, mut high) = (MOST.ln(), MOST.ln());
+        let mut at_low = distance(low);
+        let mut at_high = at_low;
+        let mut step = 2.0;
+        while at_low.is_nan() || at_low <= 0.0 {
+            (high, at_high) = (low, at_low);
+            low -= step;
+            step *= 1.5;
+            if low < -700.0 {
+                return halved([0.0, MOST], 100, [0.0, MOST], below)[0];
             }
+            at_low = distance(low);
         }
+        let high = falling_root([(low, at_low), (high, at_high)], 1e-12, distance).exp();
+        let known = [high * (1.0 - 4e-12), high * (1.0 + 1e-13)];
+        let known = if below(known[0]) && !below(known[1]) { known } else { [0.0, MOST] };
+        let [low, _] = halved([0.0, MOST], 100, known, below);
         low
     }
 
@@ -222,13 +234,24 @@ impl Refutation {
         check_positive("items", n)?;
         check_rate("fpr", rate)?;
         let cells = |k: u32| n as f64 * f64::from(k) / self.load(rate, k);
+        // Whether so many cells are too few for k: one evaluation instead of a search.
+        let too_few = |k: u32, cells: f64| self.limit_rate(n as f64 * f64::from(k) / cells, k) > rate * (1.0 + 1e-9);
         if let Some(k) = k {
             return Ok((check_bits(cells(k))?, k));
         }
-        // The cells fall to a minimum and rise behind it.
-        let mut best = (cells(1), 1);
-        for k in 2..=MAX_HASHES {
-            let found = cells(k);
+        // The cells fall to a minimum and rise behind it: walk there from what is usual.
+        let usual = (0.7 * -rate.log2()).clamp(1.0, MAX_HASHES.into()) as u32;
+        let mut best = (cells(usual), usual);
+        for k in (1..usual).rev() {
+            let found = if too_few(k, best.0) { f64::INFINITY } else { cells(k) };
+            if found <= best.0 {
+                best = (found, k);
+            } else if k + 2 < best.1 {
+                break;
+            }
+        }
+        for k in usual + 1..=MAX_HASHES {
+            let found = if too_few(k, best.0) { f64::INFINITY } else { cells(k) };
             if found < best.0 {
                 best = (found, k);
             } else if k > best.1 + 2 {
@@ -265,6 +288,7 @@ impl Refutation {
 /// ```
 #[must_use]
 pub fn fingerprint_rate(bits: u32, slice: u64, n: u64, k: u32) -> f64 {
+    let hashes = k;
     let p = power(0.5, f64::from(bits));
     if slice < 2 || n == 0 || k == 0 {
         // One key in the only cell of each slice passes all of them together.
@@ -284,6 +308,9 @@ pub fn fingerprint_rate(bits: u32, slice: u64, n: u64, k: u32) -> f64 {
         let spread = single / mean;
         return probability(power(mean, k) * (1.0 + k * (k - 1.0) / 2.0 * spread * spread * variance));
     }
+    if hashes <= MAX_HASHES {
+        return probability(power_mean(more, single, trials, p, hashes));
+    }
     // High powers weigh the upper tail, which is why the window is wide.
     let reach = 12.0 * variance.sqrt() * trials + k + 12.0;
     let (mut count, last) = ((trials * p - reach).floor().max(0.0), (trials * p + reach).ceil().min(trials));
@@ -293,6 +320,23 @@ pub fn fingerprint_rate(bits: u32, slice: u64, n: u64, k: u32) -> f64 {
         count += 1.0;
     }
     probability(rate)
+}
+
+/// The mean of (a + b N/n)^k for N binomial with n trials and success p, exactly.
+///
+/// Each factor is multiplied out in falling factorials, N (N)_j = (N)_(j+1) + j (N)_j, whose means are (n)_j p^j: a table of positive
+/// numbers F_j, their sum the mean of the product so far.
+fn power_mean(a: f64, b: f64, n: f64, p: f64, k: u32) -> f64 {
+    let mut means = [0.0; MAX_HASHES as usize + 1];
+    means[0] = 1.0;
+    for factors in 0..k.min(MAX_HASHES) as usize {
+        for j in (0..=factors + 1).rev() {
+            let lower = if j > 0 { means[j - 1] } else { 0.0 };
+            let used = j as f64 / n;
+            means[j] = (a + b * used) * means[j] + b * p * (1.0 + 1.0 / n - used).max(0.0) * lower;
+        }
+    }
+    means.iter().sum()
 }
 
 /// The best bits of a fingerprint, and cells per key, when a key may take so many bits and counters have
@@ -318,6 +362,54 @@ mod tests {
     use super::super::testing::{assert_close, assert_prints};
     use super::*;
     use crate::{partitioned, special, standard};
+
+    /// The search that takes a hundred halvings for every number of cells per key.
+    fn slow_for_rate(code: &Refutation, n: u64, rate: f64) -> (f64, u32) {
+        let cells = |k: u32| {
+            let (mut low, mut high) = (0.0, 64.0);
+            if code.limit_rate(high, k) <= rate {
+                return n as f64 * f64::from(k) / high;
+            }
+            for _ in 0..100 {
+                let middle = (low + high) / 2.0;
+                if code.limit_rate(middle, k) <= rate { low = middle } else { high = middle }
+            }
+            n as f64 * f64::from(k) / low
+        };
+        let mut best = (cells(1), 1);
+        for k in 2..=MAX_HASHES {
+            let found = cells(k);
+            if found < best.0 {
+                best = (found, k);
+            } else if k > best.1 + 2 {
+                break;
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn the_mean_of_a_power_is_that_of_all_its_terms() {
+        for (a, b, n, p, k) in [(0.3, 0.4, 1u32, 0.25, 3), (0.01, 0.9, 50, 0.5, 64), (0.2, 0.5, 1_000, 0.0625, 20)] {
+            let power = |count: u32| (a + b * f64::from(count) / f64::from(n)).powi(k as i32);
+            let sum: f64 = (0..=n).map(|count| binomial(count.into(), n.into(), p) * power(count)).sum();
+            assert_close(power_mean(a, b, n.into(), p, k), sum, 1e-12);
+        }
+    }
+
+    #[test]
+    fn fast_sizing_finds_what_a_hundred_halvings_find() {
+        let codes = (1..=8).map(Refutation::fingerprint).chain([4, 8].map(Refutation::interval));
+        let codes = codes.chain([(4, 3), (8, 2), (16, 4)].map(|(l, h)| Refutation::sequence(l, h)));
+        for code in codes.chain([Refutation::none()]) {
+            for n in [1, 2, 7, 100, 1_234, 10_000, 1_000_000, 1_000_000_000] {
+                for rate in [0.9, 0.5, 0.2, 0.05, 0.01, 1e-3, 1e-4, 1e-6, 1e-9] {
+                    let (cells, hashes) = slow_for_rate(&code, n, rate);
+                    assert_eq!(code.for_rate(n, rate, None).ok(), check_bits(cells).ok().map(|cells| (cells, hashes)));
+                }
+            }
+        }
+    }
 
     #[test]
     fn rates_are_the_printed_ones() {

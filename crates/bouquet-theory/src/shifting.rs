@@ -17,7 +17,7 @@
 //! ((1-p)(1-p + p²/(w-1)))^(k/2), takes the chance of such a pair for that of any one: up to some percent too high. The
 //! laws of the multiplicity form for present keys are derived.
 
-use super::special::{power, probability};
+use super::special::{falling_root, halved, power, probability};
 use super::standard::{rate, zeros};
 use super::{MAX_BITS, Result, Size, check_bits, check_positive, check_rate};
 use crate::Error;
@@ -101,10 +101,17 @@ pub fn for_membership(n: u64, wanted: f64, span: u32, hashes: Option<u32>) -> Re
     if let Some(k) = hashes.filter(|k| *k == 0 || k % 2 == 1) {
         return Err(Error::parameter("hashes", "an even number, at least 2", k));
     }
-    let needed = |k: u32| n as f64 * f64::from(k) / load(power(wanted, 2.0 / f64::from(k)), span);
+    let chance = |k: u32| power(wanted, 2.0 / f64::from(k));
+    let needed = |k: u32| n as f64 * f64::from(k) / load(chance(k), span);
     let best = match hashes {
         Some(k) => (k, needed(k)),
-        None => even().map(|k| (k, needed(k))).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((2, f64::INFINITY)),
+        None => {
+            // Rough loads tell which few numbers are worth the exact ones.
+            let rough: Vec<_> = even().map(|k| (k, f64::from(k) / rough_load(chance(k), span, 1e-3).exp())).collect();
+            let least = rough.iter().map(|(_, bits)| *bits).fold(f64::INFINITY, f64::min);
+            let near = rough.iter().filter(|(_, bits)| *bits <= 1.01 * least).map(|(k, _)| (*k, needed(*k)));
+            near.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((2, f64::INFINITY))
+        }
     };
     let mut bits = check_bits(best.1)?;
     // The load was solved in the limit of many bits; few are a little fuller.
@@ -119,15 +126,38 @@ pub fn for_membership(n: u64, wanted: f64, span: u32, hashes: Option<u32>) -> Re
 
 /// The load nk/m at which both bits of a base are one with this probability.
 fn load(chance: f64, span: u32) -> f64 {
-    let (mut low, mut high) = (-750.0f64, 5.0f64);
-    for _ in 0..80 {
-        let middle = (low + high) / 2.0;
-        let lambda = middle.exp();
-        // 1 - p by its own function, for loads so small that p rounds to 1.
-        let both = pair(-(-lambda).exp_m1(), (-lambda).exp(), span);
-        if both <= chance { low = middle } else { high = middle }
+    let high = rough_load(chance, span, 1e-12);
+    let below = |log: f64| both(log.exp(), span) <= chance;
+    let known = [high - 3e-12, high + 1e-12];
+    let known = if below(known[0]) && !below(known[1]) { known } else { LOADS };
+    halved(LOADS, 80, known, below)[0].exp()
+}
+
+/// Logarithms between which loads are looked for.
+const LOADS: [f64; 2] = [-750.0, 5.0];
+
+/// The probability that both bits of a base are one at a load.
+fn both(lambda: f64, span: u32) -> f64 {
+    // 1 - p by its own function, for loads so small that p rounds to 1.
+    pair(-(-lambda).exp_m1(), (-lambda).exp(), span)
+}
+
+/// The logarithm of [`load`], to within so much.
+fn rough_load(chance: f64, span: u32, tolerance: f64) -> f64 {
+    // Both bits are one with lambda^2 in thin filters, or with c lambda by the offset that they share: between the two.
+    let distance = |log: f64| (chance / both(log.exp(), span)).ln();
+    let single = -(-chance.sqrt()).ln_1p();
+    let [mut low, mut high] = [(chance * 0.5).ln(), single.ln() + 1e-3].map(|log| log.clamp(LOADS[0], LOADS[1]));
+    let [mut at_low, mut at_high] = [low, high].map(distance);
+    while at_low <= 0.0 && low > LOADS[0] {
+        low -= 1.0;
+        at_low = distance(low);
     }
-    low.exp()
+    while at_high > 0.0 && high < LOADS[1] {
+        high += 1.0;
+        at_high = distance(high);
+    }
+    falling_root([(low, at_low), (high, at_high)], tolerance, distance)
 }
 
 /// 1 - (1-f0)^j for f0 = (1-p)^k: an absent key's bits are all one at one of j offsets.
@@ -179,6 +209,40 @@ pub fn exact_count(m: u64, n: u64, k: u32, most: u32, occurrences: u32) -> f64 {
 mod tests {
     use super::super::testing::{assert_close, assert_prints};
     use super::*;
+
+    /// The load by eighty halvings.
+    fn slow_load(chance: f64, span: u32) -> f64 {
+        let (mut low, mut high) = (-750.0f64, 5.0f64);
+        for _ in 0..80 {
+            let middle = (low + high) / 2.0;
+            let lambda = middle.exp();
+            let both = pair(-(-lambda).exp_m1(), (-lambda).exp(), span);
+            if both <= chance { low = middle } else { high = middle }
+        }
+        low.exp()
+    }
+
+    #[test]
+    fn fast_sizing_finds_what_eighty_halvings_of_all_hashes_find() {
+        for span in [2, 8, 25, 57] {
+            for wanted in [0.99, 0.5, 0.2, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9, 1e-15] {
+                for n in [1, 2, 9, 100, 1_234, 1_000_000, 1_000_000_000] {
+                    let needed = |k: u32| n as f64 * f64::from(k) / slow_load(power(wanted, 2.0 / f64::from(k)), span);
+                    let best = even().map(|k| (k, needed(k))).min_by(|a, b| a.1.total_cmp(&b.1)).unwrap();
+                    let mut bits = check_bits(best.1).unwrap();
+                    while membership_rate(bits, n, best.0, span) > wanted {
+                        bits += 1 + bits / 1024;
+                    }
+                    let expected = Size { bits, hashes: best.0 };
+                    assert_eq!(
+                        for_membership(n, wanted, span, None).unwrap(),
+                        expected,
+                        "{n} at {wanted}, span {span}"
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn rates_are_the_printed_ones() {

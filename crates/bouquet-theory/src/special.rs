@@ -63,6 +63,65 @@ pub(crate) fn exp_above_tangent(x: f64) -> f64 {
     }
 }
 
+/// The x at which a falling function is 0, to within `tolerance` above it, from two ends with their values: the first above 0,
+/// the second not. By the secant, with the value of an end that stays put halved (the Illinois method).
+pub(crate) fn falling_root(ends: [(f64, f64); 2], tolerance: f64, mut function: impl FnMut(f64) -> f64) -> f64 {
+    let [(mut low, mut above), (mut high, mut below)] = ends;
+    let mut stayed = 0i32;
+    // Halving would need 60 steps from ends of any distance; the bound is for functions that are not numbers.
+    for _ in 0..200 {
+        if high - low <= tolerance {
+            break;
+        }
+        let secant = low + (high - low) * (above / (above - below));
+        // Half the tolerance away from both ends: beside a root that is met, the other end closes up in one step.
+        let middle = low + (high - low) / 2.0;
+        let x = if secant.is_finite() {
+            secant.clamp((low + tolerance / 2.0).min(middle), (high - tolerance / 2.0).max(middle))
+        } else {
+            middle
+        };
+        if x <= low || x >= high {
+            break;
+        }
+        let value = function(x);
+        if value > 0.0 {
+            (low, above) = (x, value);
+            stayed = stayed.max(0) + 1;
+            if stayed > 1 {
+                below /= 2.0;
+            }
+        } else {
+            (high, below) = (x, value);
+            stayed = stayed.min(0) - 1;
+            if stayed < -1 {
+                above /= 2.0;
+            }
+        }
+    }
+    high
+}
+
+/// What so many halvings of `[low, high]` towards the end of those x that are `below` come to, digit for digit, when the end
+/// is known to lie in `known`: only there it is asked for.
+pub(crate) fn halved(ends: [f64; 2], steps: u32, known: [f64; 2], below: impl Fn(f64) -> bool) -> [f64; 2] {
+    let ([mut low, mut high], [mut least, mut most]) = (ends, known);
+    for _ in 0..steps {
+        let middle = (low + high) / 2.0;
+        if middle <= low || middle >= high {
+            break;
+        }
+        if middle <= least || (middle < most && below(middle)) {
+            low = middle;
+            least = least.max(middle);
+        } else {
+            high = middle;
+            most = most.min(middle);
+        }
+    }
+    [low, high]
+}
+
 /// The natural logarithm of the gamma function, for positive arguments; infinite at 0 and below.
 ///
 /// Stirling's series from 15 on, and the recurrence Γ(x+1) = x Γ(x) below.

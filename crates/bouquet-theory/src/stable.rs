@@ -12,6 +12,7 @@
 //!
 //! Source: F. Deng, D. Rafiei, *Approximately detecting duplicates for streaming data using stable Bloom filters*, 2006.
 
+use super::search::least_memory;
 use super::special::{binomial_tail, ln_miss, ln_one_minus_exp, positive, power, probability};
 use super::{check_positive, check_rate};
 use crate::{Error, Result};
@@ -174,15 +175,23 @@ pub fn decrements(cells: u64, hashes: u32, max: u32, rate: f64) -> Result<u64> {
     if cells <= u64::from(hashes) {
         return Err(Error::parameter("cells", format!("more than the {hashes} probes of a key"), cells));
     }
-    let (m, k) = (cells as f64, f64::from(hashes));
-    let log_zeros = ln_one_minus_exp(rate.ln() / k);
-    let per_cell = (-log_zeros / f64::from(max)).exp_m1();
-    let needed = (1.0 / (per_cell * (1.0 / k - 1.0 / m))).ceil().max(1.0);
-    if needed > m {
+    needed_decrements(cells, hashes, per_cell(hashes, max, rate)).ok_or_else(|| {
         let expected = format!("large enough that not all {cells} cells must be decremented at once");
-        return Err(Error::parameter("fpr", expected, rate));
-    }
-    Ok(needed as u64)
+        Error::parameter("fpr", expected, rate)
+    })
+}
+
+/// 1/(1 - f^(1/K))^(1/Max) - 1, of which P is made.
+fn per_cell(hashes: u32, max: u32, rate: f64) -> f64 {
+    let log_zeros = ln_one_minus_exp(rate.ln() / f64::from(hashes));
+    (-log_zeros / f64::from(max)).exp_m1()
+}
+
+/// P, unless that is more than there are cells.
+fn needed_decrements(cells: u64, hashes: u32, per_cell: f64) -> Option<u64> {
+    let (m, k) = (cells as f64, f64::from(hashes));
+    let needed = (1.0 / (per_cell * (1.0 / k - 1.0 / m))).ceil().max(1.0);
+    (needed <= m).then_some(needed as u64)
 }
 
 /// The shape with the fewest misses after a gap of g arrivals, over Max in {1, 3, 7} and K in 1..=10, for a number of bits and
@@ -216,6 +225,46 @@ pub fn best(bits: u64, rate: f64, gap: u64) -> Result<Plan> {
         }
     }
     best.ok_or_else(|| Error::parameter("bits", "enough cells for this rate", bits))
+}
+
+/// The fewest bits, to a thousandth, in which one of the choices of Max and K misses a duplicate after a gap of g arrivals with at
+/// most this probability; P as small as the rate allows unless it is given.
+///
+/// ```
+/// use bouquet_theory::stable::{best, fewest_bits};
+///
+/// let choices: Vec<_> = [1, 3, 7].into_iter().flat_map(|max| (1..=10).map(move |hashes| (max, hashes))).collect();
+/// let bits = fewest_bits(&choices, None, 0.01, 1_000, 0.01)?;
+/// assert!(best(bits, 0.01, 1_000)?.misses <= 0.01 && best(bits * 99 / 100, 0.01, 1_000)?.misses > 0.01);
+/// # Ok::<(), bouquet_theory::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// `Error::TooLarge` if that takes too many bits, or if no number of bits is enough.
+pub fn fewest_bits(choices: &[(u32, u32)], decrements: Option<u64>, rate: f64, gap: u64, misses: f64) -> Result<u64> {
+    check_rate("fpr", rate)?;
+    let with_terms = |&(max, hashes): &(u32, u32)| (max, hashes, per_cell(hashes, max, rate));
+    let enough = |bits: u64, (max, hashes, per_cell): (u32, u32, f64)| {
+        let cells = bits / u64::from((u32::BITS - max.leading_zeros()).max(1));
+        if cells <= u64::from(hashes) || hashes == 0 || max == 0 {
+            return false;
+        }
+        let decrements = match decrements {
+            Some(decrements) => Some(decrements).filter(|&p| p <= cells),
+            None => needed_decrements(cells, hashes, per_cell),
+        };
+        decrements.is_some_and(|decrements| Shape { cells, hashes, max, decrements }.miss_rate(gap) <= misses)
+    };
+    let choices: Vec<_> = choices.iter().map(with_terms).collect();
+    if decrements.is_some() {
+        // Tiny filters may miss less than somewhat larger ones: look at every choice at every size.
+        let any = |bits: u64, ()| choices.iter().any(|choice| enough(bits, *choice));
+        return Ok(least_memory(64, 0, vec![()], 0, any)?.0);
+    }
+    // In the middle of those that are usual.
+    let guess = choices.iter().position(|&(max, hashes, _)| (max, hashes) == (3, 5)).unwrap_or(0);
+    Ok(least_memory(64, 0, choices, guess, enough)?.0)
 }
 
 #[cfg(test)]
@@ -252,6 +301,53 @@ mod tests {
         // At gap 500 the optimum is flat: five probes are 2 % behind six.
         let five = Shape { cells: 33_333, hashes: 5, max: 7, decrements: 67 };
         assert_prints(five.miss_rate(500), "0.000390");
+    }
+
+    /// Every choice at every size.
+    fn slow_fewest_bits(choices: &[(u32, u32)], given: Option<u64>, rate: f64, gap: u64, misses: f64) -> Option<u64> {
+        let enough = |bits: u64| {
+            choices.iter().any(|&(max, hashes)| {
+                let cells = bits / u64::from(u32::BITS - max.leading_zeros());
+                let shape = |decrements| Shape { cells, hashes, max, decrements };
+                let found = match given {
+                    Some(given) => (cells > hashes.into() && given <= cells).then(|| shape(given)),
+                    None => decrements(cells, hashes, max, rate).ok().map(shape),
+                };
+                found.is_some_and(|shape| shape.miss_rate(gap) <= misses)
+            })
+        };
+        let (mut too_few, mut bits) = (0, 64);
+        while !enough(bits) {
+            if bits >= crate::MAX_BITS {
+                return None;
+            }
+            (too_few, bits) = (bits, 2 * bits);
+        }
+        while bits - too_few > 1 + bits / 1024 {
+            let middle = too_few + (bits - too_few) / 2;
+            if enough(middle) { bits = middle } else { too_few = middle }
+        }
+        Some(bits)
+    }
+
+    #[test]
+    fn fast_sizing_finds_what_a_look_at_every_choice_finds() {
+        let choices = |maxima: &[u32], most: u32| -> Vec<(u32, u32)> {
+            maxima.iter().flat_map(|&max| (1..=most).map(move |hashes| (max, hashes))).collect()
+        };
+        for choices in [choices(&[1, 3, 7], 10), choices(&[2], 10), choices(&[255], 1), vec![(3, 4)]] {
+            for gap in [1, 2, 3, 10, 100, 1_234, 10_000, 1_000_000, 1_000_000_000] {
+                for rate in [0.9, 0.5, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9] {
+                    for misses in [0.9, 0.5, 0.1, 0.01, 1e-3, 1e-6] {
+                        for given in [None, Some(1), Some(30)] {
+                            let expected = slow_fewest_bits(&choices, given, rate, gap, misses);
+                            let found = fewest_bits(&choices, given, rate, gap, misses).ok();
+                            assert_eq!(found, expected, "{choices:?}, {given:?}, {gap} at {rate}, missing {misses}");
+                        }
+                    }
+                }
+            }
+        }
     }
 
     #[test]

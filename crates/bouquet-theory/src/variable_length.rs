@@ -13,6 +13,9 @@
 //! Sources: Y. Lu, B. Prabhakar, F. Bonomi, *Bloom filters: design innovations and novel applications*, 2005, for the
 //! structure; the law of misses is derived.
 
+use std::f64::consts::LN_2;
+
+use super::search::least_memory;
 use super::special::{amount, probability};
 use super::standard::zeros;
 use super::{MAX_BITS, Result, check_positive, check_rate};
@@ -82,10 +85,28 @@ impl Shape {
         self.rate_at(self.fill(n))
     }
 
+    /// The least quorum up to that of this shape whose rate at a fill is at most `rate`.
+    fn least_quorum(&self, fill: f64, rate: f64) -> Option<u32> {
+        // Not even all t ones: with more positions than that, the rate is larger.
+        if fill.powi(self.quorum as i32) > rate * (1.0 + 1e-9) {
+            return None;
+        }
+        let law = Law::new(self.hashes, fill);
+        let mut tail = (self.quorum + 1..=self.hashes.min(LAST)).map(|ones| law.of(ones)).sum::<f64>();
+        let mut least = None;
+        for quorum in (1..=self.quorum).rev() {
+            tail += law.of(quorum);
+            if tail > rate {
+                break;
+            }
+            least = Some(quorum);
+        }
+        least
+    }
+
     /// The mean of a function of the ones of a present key, t + Bin(k-t, fill).
-    fn mean_of_ones(&self, fill: f64, of: impl Fn(f64) -> f64) -> f64 {
+    fn mean_of_ones(&self, law: &Law, of: impl Fn(f64) -> f64) -> f64 {
         let spare = self.hashes.saturating_sub(self.set);
-        let law = Law::new(spare, fill);
         (0..=spare.min(LAST)).map(|more| law.of(more) * of(f64::from(self.set) + f64::from(more))).sum()
     }
 
@@ -98,8 +119,17 @@ impl Shape {
     /// ```
     #[must_use]
     pub fn survival(&self, n: u64, removals: u64) -> f64 {
+        self.survival_among(&self.spare_ones(self.fill(n)), removals)
+    }
+
+    /// The law of the ones at a key's positions that it did not set.
+    fn spare_ones(&self, fill: f64) -> Law {
+        Law::new(self.hashes.saturating_sub(self.set), fill)
+    }
+
+    fn survival_among(&self, spare_ones: &Law, removals: u64) -> f64 {
         let keep = f64::from(self.keep);
-        let cleared = self.mean_of_ones(self.fill(n), |on| if on > keep { (on - keep) / on } else { 0.0 });
+        let cleared = self.mean_of_ones(spare_ones, |on| if on > keep { (on - keep) / on } else { 0.0 });
         let per_bit = removals as f64 * f64::from(self.hashes) / self.bits.max(1) as f64;
         probability((-per_bit * cleared).exp())
     }
@@ -113,8 +143,13 @@ impl Shape {
     /// ```
     #[must_use]
     pub fn fill_after(&self, n: u64, removals: u64) -> f64 {
-        let (fill, keep) = (self.fill(n), f64::from(self.keep));
-        let cleared = self.mean_of_ones(fill, |on| (on - keep).max(0.0));
+        let fill = self.fill(n);
+        self.fill_among(fill, &self.spare_ones(fill), removals)
+    }
+
+    fn fill_among(&self, fill: f64, spare_ones: &Law, removals: u64) -> f64 {
+        let keep = f64::from(self.keep);
+        let cleared = self.mean_of_ones(spare_ones, |on| (on - keep).max(0.0));
         probability(fill - removals as f64 * cleared / self.bits.max(1) as f64)
     }
 
@@ -130,10 +165,15 @@ impl Shape {
     /// ```
     #[must_use]
     pub fn misses(&self, n: u64, removals: u64, aged: f64) -> f64 {
-        let left = 1.0 - probability(aged);
-        let own = Law::new(self.set, self.survival(n, removals) * left);
+        self.misses_at(self.fill(n), removals, aged)
+    }
+
+    /// The same from the fill with all keys.
+    fn misses_at(&self, fill: f64, removals: u64, aged: f64) -> f64 {
+        let (left, spare_ones) = (1.0 - probability(aged), self.spare_ones(fill));
+        let own = Law::new(self.set, self.survival_among(&spare_ones, removals) * left);
         let spare = self.hashes.saturating_sub(self.set);
-        let foreign = Law::new(spare, self.fill_after(n, removals) * left);
+        let foreign = Law::new(spare, self.fill_among(fill, &spare_ones, removals) * left);
         let mut misses = 0.0;
         for ones in 0..self.quorum.min(LAST + 1) {
             for more in 0..=spare.min(ones) {
@@ -155,20 +195,30 @@ impl Shape {
 /// More trials than this are cut off: no filter has so many positions.
 const LAST: u32 = 64;
 
+/// 1/1, 1/2, 1/3, ...
+const INVERSES: [f64; LAST as usize + 1] = {
+    let mut inverses = [0.0; LAST as usize + 1];
+    let mut i = 0;
+    while i < inverses.len() {
+        inverses[i] = 1.0 / (i + 1) as f64;
+        i += 1;
+    }
+    inverses
+};
+
 /// Binomial probabilities of a few trials.
 struct Law([f64; LAST as usize + 1]);
 
 impl Law {
     fn new(trials: u32, success: f64) -> Self {
         let (n, p) = (trials.min(LAST) as usize, probability(success));
-        // Pascal's triangle, weighted: every term is a sum of products of probabilities.
         let mut law = [0.0; LAST as usize + 1];
-        law[0] = 1.0;
-        for trial in 0..n {
-            for ones in (0..=trial).rev() {
-                law[ones + 1] += law[ones] * p;
-                law[ones] *= 1.0 - p;
-            }
+        // From the likelier end, so that no first term is too small for the others to follow from it.
+        let (rare, odds) = if p <= 0.5 { (p, p / (1.0 - p)) } else { (1.0 - p, (1.0 - p) / p) };
+        let mut share = (1.0 - rare).powi(n as i32);
+        for events in 0..=n {
+            law[if p <= 0.5 { events } else { n - events }] = share;
+            share *= odds * (n - events) as f64 * INVERSES[events];
         }
         Law(law)
     }
@@ -176,6 +226,11 @@ impl Law {
     fn of(&self, ones: u32) -> f64 {
         self.0.get(ones as usize).copied().unwrap_or(0.0)
     }
+}
+
+/// The numbers of positions that the search takes for t and k.
+fn choices() -> impl Iterator<Item = (u32, u32)> {
+    (1..=MOST_SET).flat_map(|set| (set..=set + MOST_SPARE).map(move |hashes| (set, hashes)))
 }
 
 /// The shape in so many bits with the least rate with n keys, of which at most the share `cap` is missed after D
@@ -195,18 +250,24 @@ impl Law {
 /// `Error::Parameter` without keys, or if no shape misses so few.
 pub fn best(bits: u64, n: u64, removals: u64, cap: f64) -> Result<Shape> {
     check_positive("items", n)?;
-    let cap = probability(cap);
+    best_of(&choices().collect::<Vec<_>>(), bits, n, removals, probability(cap))
+}
+
+/// The same among some numbers t and k.
+fn best_of(choices: &[(u32, u32)], bits: u64, n: u64, removals: u64, cap: f64) -> Result<Shape> {
     let mut best: Option<(f64, Shape)> = None;
-    for set in 1..=MOST_SET {
-        for hashes in set..=set + MOST_SPARE {
-            // The largest quorum that misses few enough has the least rate.
-            let shape = |quorum| Shape { bits, hashes, set, quorum, keep: quorum - 1 };
-            let enough = |shape: &Shape| shape.is_sound() && shape.misses(n, removals, 0.0) <= cap;
-            if let Some(shape) = (1..=set).rev().map(shape).find(enough) {
-                let rate = shape.rate(n);
-                if best.is_none_or(|(least, _)| rate < least) {
-                    best = Some((rate, shape));
-                }
+    for &(set, hashes) in choices {
+        // The largest quorum has the least rate: without the misses it would be this.
+        let shape = |quorum| Shape { bits, hashes, set, quorum, keep: quorum - 1 };
+        if best.is_some_and(|(least, _)| shape(set).rate(n) >= least) {
+            continue;
+        }
+        // The largest quorum that misses few enough has the least rate that can be had.
+        let enough = |shape: &Shape| shape.is_sound() && shape.misses(n, removals, 0.0) <= cap;
+        if let Some(shape) = (1..=set).rev().map(shape).find(enough) {
+            let rate = shape.rate(n);
+            if best.is_none_or(|(least, _)| rate < least) {
+                best = Some((rate, shape));
             }
         }
     }
@@ -231,7 +292,23 @@ pub fn best(bits: u64, n: u64, removals: u64, cap: f64) -> Result<Shape> {
 pub fn for_rate(n: u64, rate: f64, removals: u64, cap: f64) -> Result<Shape> {
     check_positive("items", n)?;
     check_rate("fpr", rate)?;
-    smallest(|bits| best(bits, n, removals, cap).ok().filter(|shape| shape.rate(n) <= rate))
+    let cap = probability(cap);
+    // Misses rise with the quorum while the rate falls: the least quorum that reaches the rate must miss few enough.
+    let enough = |bits: u64, set: u32, hashes: u32| {
+        let shape = |quorum| Shape { bits, hashes, set, quorum, keep: quorum - 1 };
+        let fill = shape(set).fill(n);
+        let Some(quorum) = shape(set).least_quorum(fill, rate) else { return false };
+        shape(quorum).is_sound() && shape(quorum).misses_at(fill, removals, 0.0) <= cap
+    };
+    // Ones make a key present, and more of them than in a plain filter of t = k = q: none is smaller than that, which takes
+    // log2(1/rate) / ln 2 bits per key.
+    let too_few = (n as f64 * -rate.log2() / LN_2).min(MAX_BITS as f64) as u64;
+    let choices: Vec<_> = choices().collect();
+    // About what is best for the settings that most will use.
+    let positions = (-1.5 * rate.log2()).clamp(1.0, MOST_SET.into()) as u32;
+    let guess = choices.iter().position(|&(set, hashes)| set == positions && hashes == set + 1).unwrap_or(0);
+    let (bits, able) = least_memory(8, too_few, choices, guess, |bits, (set, hashes)| enough(bits, set, hashes))?;
+    best_of(&able, bits, n, removals, cap)
 }
 
 /// The fewest bits, to a thousandth, with which this shape has at most this rate with n keys.
@@ -250,28 +327,9 @@ pub fn for_rate(n: u64, rate: f64, removals: u64, cap: f64) -> Result<Shape> {
 pub fn sized(shape: Shape, n: u64, rate: f64) -> Result<Shape> {
     check_positive("items", n)?;
     check_rate("fpr", rate)?;
-    smallest(|bits| Some(Shape { bits, ..shape }).filter(|shape| shape.is_sound() && shape.rate(n) <= rate))
-}
-
-fn smallest(enough: impl Fn(u64) -> Option<Shape>) -> Result<Shape> {
-    let (mut too_few, mut bits) = (0, 8);
-    let mut found = loop {
-        if let Some(shape) = enough(bits) {
-            break shape;
-        }
-        if bits >= MAX_BITS {
-            return Err(Error::TooLarge { what: "the filter".into(), bytes: u128::from(bits) / 8 });
-        }
-        (too_few, bits) = (bits, bits * 2);
-    };
-    while bits - too_few > 1 + bits / 1024 {
-        let middle = too_few + (bits - too_few) / 2;
-        match enough(middle) {
-            Some(shape) => (bits, found) = (middle, shape),
-            None => too_few = middle,
-        }
-    }
-    Ok(found)
+    let sized = |bits| Shape { bits, ..shape };
+    let enough = |bits, ()| sized(bits).is_sound() && sized(bits).rate(n) <= rate;
+    least_memory(8, 0, vec![()], 0, enough).map(|(bits, _)| sized(bits))
 }
 
 /// P(a key that came once seems to have come more often): a spare position is a one by the other n-1 keys.
@@ -291,6 +349,55 @@ mod tests {
     use super::super::special::binomial;
     use super::super::testing::{assert_close, assert_prints};
     use super::*;
+
+    /// Every choice and every quorum at every size.
+    fn slow_best(bits: u64, n: u64, removals: u64, cap: f64) -> Option<Shape> {
+        let mut best: Option<(f64, Shape)> = None;
+        for (set, hashes) in choices() {
+            let shape = |quorum| Shape { bits, hashes, set, quorum, keep: quorum - 1 };
+            let enough = |shape: &Shape| shape.is_sound() && shape.misses(n, removals, 0.0) <= cap;
+            if let Some(shape) = (1..=set).rev().map(shape).find(enough) {
+                let rate = shape.rate(n);
+                if best.is_none_or(|(least, _)| rate < least) {
+                    best = Some((rate, shape));
+                }
+            }
+        }
+        best.map(|(_, shape)| shape)
+    }
+
+    fn slow_for_rate(n: u64, rate: f64, removals: u64, cap: f64) -> Option<Shape> {
+        let enough = |bits| slow_best(bits, n, removals, cap).filter(|shape| shape.rate(n) <= rate);
+        let (mut too_few, mut bits) = (0, 8);
+        let mut found = loop {
+            match enough(bits) {
+                Some(shape) => break shape,
+                None if bits >= MAX_BITS => return None,
+                None => (too_few, bits) = (bits, bits * 2),
+            }
+        };
+        while bits - too_few > 1 + bits / 1024 {
+            let middle = too_few + (bits - too_few) / 2;
+            match enough(middle) {
+                Some(shape) => (bits, found) = (middle, shape),
+                None => too_few = middle,
+            }
+        }
+        Some(found)
+    }
+
+    #[test]
+    fn fast_sizing_finds_what_a_look_at_everything_finds() {
+        for n in [1u64, 2, 15, 100, 1_234, 100_000, 10_000_000, 1_000_000_000] {
+            for rate in [0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-9] {
+                for (removals, cap) in [(n / 10, 0.01), (0, 0.01), (n / 2, 0.1), (n / 100, 1e-4)] {
+                    let (found, expected) =
+                        (for_rate(n, rate, removals, cap).ok(), slow_for_rate(n, rate, removals, cap));
+                    assert_eq!(found, expected, "{n} keys at {rate}, {removals} removals, {cap} missed");
+                }
+            }
+        }
+    }
 
     #[test]
     fn rates_and_misses_are_the_printed_ones() {

@@ -218,10 +218,11 @@ impl Mechanism for Resetting {
         let shape = settings.shape()?;
         let mut bits = BitStore::zeroed(shape.bits)?;
         let (zeros, mut random) = (settings.zeros()?, SplitMix::new(START_SEED.need(settings.start_seed)?));
-        if zeros < 1.0 {
-            for index in (0..shape.bits).filter(|_| random.unit() >= zeros) {
-                bits.set(index);
-            }
+        if zeros == 1.0 {
+            return Ok(Resetting { shape, bits, start_zeros: shape.bits });
+        }
+        for index in (0..shape.bits).filter(|_| random.unit() >= zeros) {
+            bits.set(index);
         }
         Ok(Resetting::new(shape, bits))
     }

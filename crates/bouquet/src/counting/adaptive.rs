@@ -99,7 +99,8 @@ impl Mechanism for AdaptiveBits {
 
     fn empty(settings: &AdaptiveSettings, _: &Hashing) -> Result<Self> {
         let Shape { places, count_bits } = Shape::plan(settings)?;
-        Ok(Self::of(BitArray::zeroed(places)?, count_bits.map(BitStore::zeroed).transpose()?, 0.0))
+        let counts = count_bits.map(BitStore::zeroed).transpose()?;
+        Ok(AdaptiveBits { array: BitArray::zeroed(places)?, counts, ones: 0, foreign: 0.0 })
     }
 
     fn domain(settings: &AdaptiveSettings) -> String {
@@ -156,7 +157,8 @@ impl Mechanism for AdaptiveBits {
         }
         let array = BitArray { places, bits: decoder.bits(places.counters())? };
         let counts = count_bits.map(|bits| decoder.bits(bits)).transpose()?;
-        Ok((Self::of(array, counts, foreign), items))
+        let ones = counts.as_ref().unwrap_or(&array.bits).count_ones();
+        Ok((AdaptiveBits { array, counts, ones, foreign }, items))
     }
 
     #[inline]
@@ -233,11 +235,6 @@ impl Tally for AdaptiveBits {
 }
 
 impl AdaptiveBits {
-    fn of(array: BitArray, counts: Option<BitStore>, foreign: f64) -> Self {
-        let ones = counts.as_ref().unwrap_or(&array.bits).count_ones();
-        AdaptiveBits { array, counts, ones, foreign }
-    }
-
     fn shape(&self) -> Shape {
         Shape { places: self.array.places, count_bits: self.counts.as_ref().map(BitStore::len) }
     }

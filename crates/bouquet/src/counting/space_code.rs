@@ -153,7 +153,7 @@ impl Mechanism for SpaceCodeBits {
     fn empty(settings: &SpaceCodeSettings, hashing: &Hashing) -> Result<Self> {
         let shape = Shape::plan(settings)?;
         let bits = shape.places.iter().map(|places| BitStore::zeroed(places.counters())).collect::<Result<Vec<_>>>()?;
-        Ok(Self::of(shape, bits, SplitMix::new(hashing.seed())))
+        Ok(Self::of(shape, bits, SplitMix::new(hashing.seed()), true))
     }
 
     fn domain(settings: &SpaceCodeSettings) -> String {
@@ -224,7 +224,7 @@ impl Mechanism for SpaceCodeBits {
             same("bits", bits, first.counters())?;
         }
         let bits = shape.places.iter().map(|places| decoder.bits(places.counters())).collect::<Result<Vec<_>>>()?;
-        Ok((Self::of(shape, bits, random), items))
+        Ok((Self::of(shape, bits, random, false), items))
     }
 }
 
@@ -286,10 +286,11 @@ impl Unite for SpaceCodeBits {
 }
 
 impl SpaceCodeBits {
-    fn of(Shape { ratio, places, groups }: Shape, bits: Vec<BitStore>, random: SplitMix) -> Self {
+    /// Of these bits, whose ones are counted unless they are known to be new.
+    fn of(Shape { ratio, places, groups }: Shape, bits: Vec<BitStore>, random: SplitMix, new: bool) -> Self {
         let filter = |((i, places), bits): ((u32, Places), BitStore)| Resolution {
             places,
-            ones: bits.count_ones(),
+            ones: if new { 0 } else { bits.count_ones() },
             bits,
             sampling: sampling(ratio, i),
         };

@@ -1,5 +1,7 @@
 #![doc = include_str!("stable.md")]
 
+use std::ops::RangeInclusive;
+
 use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
@@ -125,6 +127,16 @@ impl StableSettings {
         self.gap.or(self.items)
     }
 
+    /// The numbers that are tried for Max.
+    fn maxima(&self) -> Vec<u32> {
+        self.max.map_or(vec![1, 3, 7], |max| vec![max])
+    }
+
+    /// The numbers that are tried for K.
+    fn numbers(&self) -> RangeInclusive<u32> {
+        self.hashes.map_or(1..=10, |hashes| hashes..=hashes)
+    }
+
     /// The shape with these numbers; P as small as the rate allows unless it is given.
     fn shape(&self, memory: Memory, max: u32, hashes: u32) -> Result<Shape> {
         let cells = memory.cells(max);
@@ -147,9 +159,8 @@ impl StableSettings {
         let Some(gap) = self.chosen_gap() else {
             return self.shape(memory, self.max.unwrap_or(3), self.hashes.unwrap_or(4));
         };
-        let maxima = self.max.map_or(vec![1, 3, 7], |max| vec![max]);
-        let hashes = self.hashes.map_or(1..=10, |hashes| hashes..=hashes);
-        let shapes = maxima.iter().flat_map(|&max| hashes.clone().map(move |hashes| self.shape(memory, max, hashes)));
+        let shapes =
+            self.maxima().into_iter().flat_map(|max| self.numbers().map(move |hashes| self.shape(memory, max, hashes)));
         // Of equal ones the first, as `theory::stable::best` does.
         let best = shapes.reduce(|best, next| match (&best, &next) {
             (Ok(a), Ok(b)) if b.miss_rate(gap) < a.miss_rate(gap) => next,
@@ -164,18 +175,9 @@ impl StableSettings {
         let Some(gap) = self.chosen_gap() else {
             return Err(ITEMS.missing("bits` or `cells"));
         };
-        let enough = |bits: u64| self.best(Memory::Bits(bits)).ok().filter(|shape| shape.miss_rate(gap) <= misses);
-        let (mut too_few, mut bits) = (0, 64);
-        while enough(bits).is_none() {
-            if bits >= MAX_BITS {
-                return Err(Error::TooLarge { what: "the filter".into(), bytes: u128::from(bits) / 8 });
-            }
-            (too_few, bits) = (bits, 2 * bits);
-        }
-        while bits - too_few > 1 + bits / 1024 {
-            let middle = too_few + (bits - too_few) / 2;
-            if enough(middle).is_some() { bits = middle } else { too_few = middle }
-        }
+        let choices: Vec<_> =
+            self.maxima().into_iter().flat_map(|max| self.numbers().map(move |hashes| (max, hashes))).collect();
+        let bits = stable::fewest_bits(&choices, self.decrements, FPR.need(self.fpr)?, gap, misses)?;
         self.best(Memory::Bits(bits))
     }
 }

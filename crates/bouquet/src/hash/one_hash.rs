@@ -171,6 +171,10 @@ fn prime_below(n: u64) -> Option<u64> {
 /// Webster, 2015), so this is exact for 64 bits.
 const BASES: [u64; 12] = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37];
 
+/// The least number that the first four bases do not decide (Pomerance, Selfridge and Wagstaff, 1980). Numbers below it have
+/// products of 64 bits.
+const FOUR_BASES: u64 = 3_215_031_751;
+
 fn is_prime(n: u64) -> bool {
     if n < 2 {
         return false;
@@ -178,7 +182,15 @@ fn is_prime(n: u64) -> bool {
     if let Some(&divisor) = BASES.iter().find(|&&p| n.is_multiple_of(p)) {
         return n == divisor;
     }
-    let multiply = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(n)) as u64;
+    if n < FOUR_BASES {
+        passes(n, &BASES[..4], |a, b| a * b % n)
+    } else {
+        passes(n, &BASES, |a, b| (u128::from(a) * u128::from(b) % u128::from(n)) as u64)
+    }
+}
+
+/// The Miller-Rabin test of an odd number, given multiplication modulo n.
+fn passes(n: u64, bases: &[u64], multiply: impl Fn(u64, u64) -> u64) -> bool {
     let power = |mut base: u64, mut exponent: u64| {
         let mut result = 1;
         while exponent > 0 {
@@ -191,7 +203,7 @@ fn is_prime(n: u64) -> bool {
         result
     };
     let twos = (n - 1).trailing_zeros();
-    BASES.iter().all(|&base| {
+    bases.iter().all(|&base| {
         let start = power(base, (n - 1) >> twos);
         let mut squares = std::iter::successors(Some(start), |&x| Some(multiply(x, x))).take(twos as usize);
         start == 1 || squares.any(|x| x == n - 1)
