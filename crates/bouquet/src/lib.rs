@@ -89,6 +89,7 @@ pub use counting::ternary::{TernaryBloom, TernarySettings};
 pub use counting::variable_length::{VariableLength, VariableLengthSettings};
 pub use decay::stable::{Stable, StableSettings};
 pub use dynamic::scalable::{Scalable, ScalableSettings};
+pub use dynamic::split::{Split, SplitSettings};
 pub use error::{Error, Result};
 pub use files::{FileLock, abandon_saves};
 pub use key::{ByHash, Key};

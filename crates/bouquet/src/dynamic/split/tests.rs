@@ -2,6 +2,8 @@ use super::*;
 use crate::AnyFilter;
 use crate::dynamic::dynamic::Dynamic;
 use crate::hash::Secret;
+use crate::kind::{Config, Structure};
+use crate::shell::Choice as _;
 
 fn config(pairs: &[(&str, &str)], seed: u64) -> Config {
     let empty = Config::new(KIND.facts()).hashed(Hashing::seeded(seed));
@@ -12,7 +14,7 @@ const BASE: [(&str, &str); 3] = [("rows", "8"), ("bits", "1280"), ("hashes", "7"
 
 fn filled(choice: Choice, seed: u64, n: u64) -> Split {
     let text = seed.to_string();
-    let pairs = [BASE.as_slice(), &[("choice", choice.name()), ("seed", &text)]].concat();
+    let pairs = [BASE.as_slice(), &[("choice", choice.word()), ("seed", &text)]].concat();
     let mut filter = Split::from_config(&config(&pairs, seed)).unwrap();
     (0..n).for_each(|key| {
         filter.insert(&key);
@@ -140,7 +142,7 @@ fn frames_whose_state_contradicts_itself_are_refused() {
         let fill = |encoder: &mut Encoder<'static>| {
             encoder.state().u64(random);
             (0..rows).for_each(|_| encoder.state().u64(5));
-            Box::leak(Box::new(filter.chain.components().clone())).encode(encoder);
+            Box::leak(Box::new(filter.mechanism.chain.components().clone())).encode(encoder);
         };
         crate::codec::write_frame(KIND.facts(), &filter.config(), false, fill, &mut out).unwrap();
         Split::from_bytes(&out)
