@@ -14,7 +14,9 @@ use crate::codec::{self, Access, Decoder, Header, Source};
 use crate::error::{Error, Result};
 use crate::files::{io_error, write_atomically};
 use crate::hash::{Hashing, Secret};
-use crate::kind::{Argument, Boxed, Config, ErrorClass, Held, Kind, Made, Other, Rates, Reply, Stats, Structure, Verb};
+use crate::kind::{
+    Argument, Boxed, Config, ErrorClass, Figure, Held, Kind, Made, Other, Rates, Reply, Stats, Structure, Verb,
+};
 use crate::registry;
 
 mod mapped;
@@ -267,6 +269,21 @@ impl AnyFilter {
     pub fn stats(&self) -> Stats {
         let stats = (self.kind.stats)(&*self.value);
         Stats { fpr: self.config().with_collisions(stats.fpr, stats.items), ..stats }
+    }
+
+    /// What else its kind tells of its present state, beside [`stats`](Self::stats).
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, Bloom, Dynamic};
+    /// let filter = AnyFilter::from_structure(Dynamic::with_rate(100, 0.01)?)?;
+    /// let names: Vec<_> = filter.figures().iter().map(|figure| figure.name).collect();
+    /// assert_eq!(names, ["components", "ambiguous removals"]);
+    /// assert!(AnyFilter::from_structure(Bloom::with_rate(100, 0.01)?)?.figures().is_empty());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn figures(&self) -> Vec<Figure> {
+        (self.kind.figures)(&*self.value)
     }
 
     /// The rates that theory expects of this shape after `items` distinct items.

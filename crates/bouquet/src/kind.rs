@@ -202,6 +202,22 @@ impl Stats {
     }
 }
 
+/// A figure that a kind tells beside its [`Stats`], such as the removals that it had to refuse.
+///
+/// ```
+/// use bouquet::{AnyFilter, Scalable, kind::{Figure, Setting}};
+/// let filter = AnyFilter::from_structure(Scalable::with_rate(100, 0.01)?)?;
+/// assert_eq!(filter.figures(), [Figure { name: "components", value: Setting::Count(1) }]);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Its name, in lower case.
+    pub name: &'static str,
+    /// Its value.
+    pub value: Setting,
+}
+
 /// Expected rates of a design. Those that [`AnyFilter`](crate::AnyFilter) gives include collisions of digests.
 ///
 /// ```
@@ -348,6 +364,11 @@ pub trait Structure: Any + Clone + Send + Sync + Sized {
     /// Its present state.
     fn stats(&self) -> Stats;
 
+    /// What else there is to tell of its present state.
+    fn figures(&self) -> Vec<Figure> {
+        Vec::new()
+    }
+
     /// The rates that theory expects of this shape after `items` distinct items were inserted.
     fn expected(&self, items: u64) -> Rates;
 
@@ -388,6 +409,7 @@ pub struct Kind {
     pub(crate) errors: fn(&dyn Any) -> &'static [ErrorClass],
     pub(crate) hashing: fn(&dyn Any) -> &Hashing,
     pub(crate) stats: fn(&dyn Any) -> Stats,
+    pub(crate) figures: fn(&dyn Any) -> Vec<Figure>,
     pub(crate) is_in_place: fn(&dyn Any) -> bool,
     pub(crate) expected: fn(&dyn Any, u64) -> Rates,
     pub(crate) encode: for<'a> fn(&'a dyn Any, &mut Encoder<'a>),
@@ -519,6 +541,7 @@ impl Kind {
             errors: |value| own::<T>(value).errors(),
             hashing: |value| own::<T>(value).hashing(),
             stats: |value| own::<T>(value).stats(),
+            figures: |value| own::<T>(value).figures(),
             is_in_place: |value| own::<T>(value).is_in_place(),
             expected: |value, items| own::<T>(value).expected(items),
             encode: |value, encoder| own::<T>(value).encode(encoder),

@@ -88,6 +88,7 @@ pub use counting::spectral::{Spectral, SpectralSettings};
 pub use counting::ternary::{TernaryBloom, TernarySettings};
 pub use counting::variable_length::{VariableLength, VariableLengthSettings};
 pub use decay::stable::{Stable, StableSettings};
+pub use dynamic::dynamic::{Dynamic, DynamicSettings};
 pub use dynamic::scalable::{Scalable, ScalableSettings};
 pub use dynamic::split::{Split, SplitSettings};
 pub use error::{Error, Result};

@@ -96,6 +96,9 @@ pub enum Distribution {
     },
     /// Weights of the sizes 1, 2, ...: how often each was seen.
     Histogram(Vec<f64>),
+    /// The sizes that a quarter, half, three quarters and all of the sets have at most; every size between two of them is
+    /// equally likely. The last is the bound.
+    Quartiles([u64; 4]),
 }
 
 /// Which sizes are the most likely ones.
@@ -147,6 +150,7 @@ enum Form {
         exponent: f64,
         largest_first: bool,
     },
+    Quartiles([u64; 4]),
     /// `above[x]` for every x below the bound.
     Listed(Vec<f64>),
 }
@@ -157,7 +161,7 @@ impl Distribution {
     /// # Errors
     ///
     /// `Error::Parameter` if a number is not finite, a deviation or the sum of weights not positive, a weight negative or
-    /// beyond the bound, or random ranks are asked for more than 4 million sizes.
+    /// beyond the bound, random ranks are asked for more than 4 million sizes, or quartiles do not ascend to the bound.
     ///
     /// ```
     /// use bouquet_theory::dynamic::sizing::Distribution;
@@ -193,6 +197,13 @@ impl Distribution {
                 }
             }
             Distribution::Histogram(ref weights) => Form::Listed(listed(weights, bound)?),
+            Distribution::Quartiles(sizes) => {
+                if !sizes.is_sorted() || sizes[3] != bound {
+                    let expected = format!("ascending up to the largest size, {bound}");
+                    return Err(Error::parameter("quartiles", expected, format!("{sizes:?}")));
+                }
+                Form::Quartiles(sizes)
+            }
         };
         Ok(Tails { bound, form })
     }
@@ -227,6 +238,15 @@ fn shuffled(exponent: f64, seed: u64, bound: u64) -> Result<Vec<f64>> {
         weights.swap(i, random.below(i as u64 + 1) as usize);
     }
     listed(&weights, bound)
+}
+
+/// P(size > x) for x below the last quartile: linear between the knots (0, 1), (q1, 3/4), (q2, 1/2), (q3, 1/4), (q4, 0).
+fn above_quartiles(sizes: &[u64; 4], x: u64) -> f64 {
+    let below = sizes.iter().filter(|&&size| size <= x).count();
+    let Some(&upper) = sizes.get(below) else { return 0.0 };
+    let lower = below.checked_sub(1).map_or(0, |index| sizes[index]);
+    // `lower <= x < upper`, so the quotient is below 1.
+    1.0 - (below as f64 + (x - lower) as f64 / (upper - lower) as f64) / 4.0
 }
 
 /// 1 + 2^-z + ... + n^-z.
@@ -267,6 +287,7 @@ impl Tails {
             Form::Zipf { exponent, largest_first: true } => harmonic(n - x, *exponent) / harmonic(n, *exponent),
             Form::Zipf { exponent, largest_first: false } => 1.0 - harmonic(x, *exponent) / harmonic(n, *exponent),
             Form::Listed(above) => above.get(x as usize).copied().unwrap_or(0.0),
+            Form::Quartiles(sizes) => above_quartiles(sizes, x),
         };
         share.clamp(0.0, 1.0)
     }
@@ -362,6 +383,23 @@ mod tests {
 
     fn zipf(exponent: f64, ranks: Ranks) -> Distribution {
         Distribution::Zipf { exponent, ranks }
+    }
+
+    #[test]
+    fn quartiles_are_met_and_sizes_between_them_are_equally_likely() {
+        let quartiles = Distribution::Quartiles([10, 10, 40, 100]).tails(100).unwrap();
+        for (x, above) in
+            [(0, 1.0), (5, 0.875), (9, 0.775), (10, 0.5), (25, 0.375), (40, 0.25), (70, 0.125), (100, 0.0)]
+        {
+            assert!((quartiles.above(x) - above).abs() < 1e-12, "{x}: {}", quartiles.above(x));
+        }
+        let even = Distribution::Quartiles([N / 4, N / 2, 3 * N / 4, N]);
+        let [even, uniform] = [even, Distribution::Uniform].map(|of| for_bound(N, ALPHA, &of, 64).unwrap());
+        assert_eq!(even.shape, uniform.shape);
+        assert!((even.expected_bits / uniform.expected_bits - 1.0).abs() < 2e-3, "{even:?}");
+        assert!(Distribution::Quartiles([2, 1, 3, 4]).tails(4).is_err());
+        assert!(Distribution::Quartiles([1, 2, 3, 4]).tails(5).is_err(), "not the largest size");
+        assert!(Distribution::Quartiles([0, 0, 0, u64::MAX]).tails(u64::MAX).is_ok());
     }
 
     #[test]

@@ -1,27 +1,48 @@
 #![doc = include_str!("dynamic.md")]
 
-use crate::error::{Error, Result, same};
-use crate::hash::{Digest, Hashing, Positions};
-use crate::key::{BATCH, Key, digest_batch};
-use crate::kind::{Config, Kind, Setting, kind};
+use crate::capability::NoteType;
+use crate::codec::{Decoder, Encoder};
+use crate::error::{Error, Result};
+use crate::hash::{Digest, Hashing, MAX_HASHES, Positions};
+use crate::kind::{ErrorClass, Facts, Figure, Kind, Plan, Rates, Setting, Stats, Text, kind};
 use crate::parts::chain::{Chain, Found, Pick};
 use crate::parts::equal_components::{Cells, positions};
-use crate::simd::CACHED_BITS;
+use crate::shell::{Code, Expand, Filter, Hashed, Mechanism, Put, Take, Test, Unite};
 use crate::theory::dynamic::{Shape, chain_limit};
+use crate::theory::standard;
 
 mod builder;
 mod delta;
+mod methods;
 mod settings;
-mod structure;
-mod verbs;
 
 pub use builder::Builder;
 pub use delta::{Image, Publisher, Replica};
 use settings::Design;
 pub(crate) use settings::MOST_COMPONENTS;
+pub use settings::{Cardinality, Cell, DynamicSettings, Insertion, Layout};
 
 /// The registry's row.
 pub const KIND: Kind = kind!(Dynamic);
+
+/// A dynamic Bloom filter.
+///
+/// By rate, its components are counters that hold `items` keys each at the rate `fpr`: with the first of them alone it is
+/// a counting filter; every further one adds its rate. A union has the components of both filters, united as far as
+/// their keys fit: counters add up, bits are joined by OR. With `gamma` a union beyond it is refused.
+///
+/// ```
+/// use bouquet::dynamic::dynamic::Dynamic;
+/// let mut filter = Dynamic::with_rate(100, 0.001)?;
+/// for key in 0..1_000u32 {
+///     filter.insert(&key)?;
+/// }
+/// assert_eq!(filter.components(), 10);
+/// filter.remove(&77u32)?;
+/// assert!((0..1_000u32).filter(|key| filter.contains(key)).count() >= 999);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub type Dynamic = Filter<Chained>;
 
 /// What became of a removal.
 ///
@@ -29,7 +50,7 @@ pub const KIND: Kind = kind!(Dynamic);
 /// use bouquet::dynamic::dynamic::{Dynamic, Removal};
 /// let mut filter = Dynamic::with_rate(1_000, 0.01)?;
 /// filter.insert("rose")?;
-/// assert_eq!([filter.remove("rose")?, filter.remove("rose")?], [Removal::Removed, Removal::NotFound]);
+/// assert_eq!([filter.take_out("rose")?, filter.take_out("rose")?], [Removal::Removed, Removal::NotFound]);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,63 +59,19 @@ pub enum Removal {
     Removed,
     /// The key is certainly absent.
     NotFound,
-    /// Several components match; nothing was changed.
+    /// Several components match: nothing was changed, but the refusal is counted.
     Ambiguous,
     /// Several components match; the removal waits until one of them alone does (with the setting `retry`).
     Waiting,
 }
 
-/// Which keys an insertion puts in.
-///
-/// ```
-/// use bouquet::dynamic::dynamic::{Builder, Insertion};
-/// let mut filter = Builder::fixed(1_000, 0.01)?.bits().insertion(Insertion::Improved).build()?;
-/// ["rose", "rose"].map(|key| filter.add(key).is_ok());
-/// assert_eq!(filter.items(), 1);
-/// # Ok::<(), bouquet::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Insertion {
-    /// Those that seem absent once so many keys have several addresses that they would fill a component
-    /// ([`Shape::improved_ratio`]); before, and always with counters, every key.
-    Auto,
-    /// Every key.
-    Plain,
-    /// Those that seem absent. Not with counters: a key that was skipped would vanish with those that hid it.
-    Improved,
-}
+/// No chain lives so long that it numbers more components; a frame that says so would make the next number overflow.
+const MOST_NUMBERS: u64 = 1 << 62;
 
-impl Insertion {
-    const NAMES: [&str; 3] = ["auto", "plain", "improved"];
-
-    fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-
-    fn of(name: &str) -> Self {
-        [Insertion::Plain, Insertion::Improved].into_iter().find(|own| own.name() == name).unwrap_or(Insertion::Auto)
-    }
-}
-
-/// A dynamic Bloom filter.
-///
-/// ```
-/// use bouquet::dynamic::dynamic::{Dynamic, Removal};
-/// let mut filter = Dynamic::with_rate(100, 0.001)?;
-/// for key in 0..1_000u32 {
-///     filter.insert(&key)?;
-/// }
-/// assert_eq!(filter.components(), 10);
-/// assert_eq!(filter.remove(&77u32)?, Removal::Removed);
-/// assert!((0..1_000u32).filter(|key| filter.contains(key)).count() >= 999);
-/// # Ok::<(), bouquet::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct Dynamic {
-    /// The settings, with the shape that followed from them.
-    config: Config,
+/// A chain of equal components that share the positions of a key.
+#[derive(Clone, Debug)]
+pub struct Chained {
     design: Design,
-    hashing: Hashing,
     chain: Chain<Cells>,
     /// A number for each component that it keeps for life, ascending: how nodes tell them apart.
     numbers: Vec<u64>,
@@ -102,65 +79,27 @@ pub struct Dynamic {
     next_number: u64,
     /// Removals that several components matched.
     waiting: Vec<Positions>,
+    /// Removals that were refused because several components matched.
+    ambiguous: u64,
     /// The keys from which on only those are inserted that seem absent.
     improved_from: u64,
     /// The components that keep to `gamma` even if all are full.
     within_gamma: u64,
 }
 
-impl Dynamic {
-    /// A filter with counters whose components hold `items` keys each at the rate `fpr`. With the first of them alone it
-    /// is a counting filter; every further one adds its rate.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let filter = Dynamic::with_rate(1_000, 0.01)?;
-    /// assert_eq!((filter.shape().bits, filter.shape().hashes, filter.shape().capacity), (9593, 7, 1000));
-    /// assert!(Dynamic::with_rate(1_000, 1.0).is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("items", Setting::Count(items))?;
-        Self::from_config(&config.with("fpr", Setting::Real(fpr))?)
+/// What was refused is no part of the content.
+impl PartialEq for Chained {
+    fn eq(&self, other: &Self) -> bool {
+        self.design == other.design
+            && self.chain == other.chain
+            && self.numbers == other.numbers
+            && self.next_number == other.next_number
+            && self.waiting == other.waiting
     }
+}
 
-    /// A filter with components of `counters` counters, `hashes` positions per key and `capacity` keys.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// assert!((Dynamic::with_size(1280, 7, 133)?.shape().full_rate() - 0.00985).abs() < 5e-6);
-    /// assert!(Dynamic::with_size(1280, 0, 133).is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn with_size(counters: u64, hashes: u32, capacity: u64) -> Result<Self> {
-        Builder::sized(Shape { bits: counters, hashes, capacity })?.build()
-    }
-
-    /// An empty filter of the settings in `config`, which must be for this kind. [`Builder`] makes such settings.
-    ///
-    /// ```
-    /// use bouquet::{dynamic::dynamic::{Dynamic, KIND}, kind::Config};
-    /// let config = Config::new(KIND.facts()).set("items", "1330")?.set("fpr", "0.0098")?.set("distribution", "uniform")?;
-    /// assert_eq!(Dynamic::from_config(&config)?.shape().bits, 2959);
-    /// assert!(Dynamic::from_config(&config.set("insertion", "improved")?).is_err(), "not with counters");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_config(config: &Config) -> Result<Self> {
-        let design = Design::new(config)?;
-        let cells = Cells::zeroed(1, design.shape, design.arrangement)?;
-        Self::with_parts(config, design, cells, vec![0], vec![0], 1)
-    }
-
-    fn with_parts(
-        config: &Config,
-        design: Design,
-        cells: Cells,
-        items: Vec<u64>,
-        numbers: Vec<u64>,
-        next_number: u64,
-    ) -> Result<Self> {
-        let Shape { bits, hashes, .. } = design.shape;
-        let hashing = config.hashing().clone().bind(&format!("dynamic {bits} {hashes}"));
+impl Chained {
+    fn of(design: Design, cells: Cells, items: Vec<u64>, numbers: Vec<u64>, next_number: u64) -> Result<Self> {
         let chain = Chain::with_items(cells, items).ok_or_else(|| {
             Error::corrupt("number of components", "at least 1, each with its number of keys", "another")
         })?;
@@ -171,102 +110,8 @@ impl Dynamic {
             Insertion::Improved => 0,
         };
         let within_gamma = design.gamma.map_or(u64::MAX, |gamma| chain_limit(design.shape.full_rate(), gamma));
-        // How it hashes is kept once.
-        let config = design.effective(config).hashed(Hashing::default());
-        Ok(Dynamic {
-            config,
-            design,
-            hashing,
-            chain,
-            numbers,
-            next_number,
-            waiting: Vec::new(),
-            improved_from,
-            within_gamma,
-        })
-    }
-
-    /// The shape of the components, and with it the whole theory of the filter.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let shape = Dynamic::with_size(1280, 7, 133)?.shape();
-    /// assert!((shape.rate(1330) - 0.0942).abs() < 5e-5);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn shape(&self) -> Shape {
-        self.design.shape
-    }
-
-    /// The number of components.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(100, 0.01)?;
-    /// (0..101u32).for_each(|key| filter.add(&key).unwrap());
-    /// assert_eq!(filter.components(), 2);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn components(&self) -> usize {
-        self.chain.counts().len()
-    }
-
-    /// The keys of each component.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(100, 0.01)?;
-    /// (0..130u32).for_each(|key| filter.add(&key).unwrap());
-    /// assert_eq!(filter.counts(), [100, 30]);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn counts(&self) -> &[u64] {
-        self.chain.counts()
-    }
-
-    /// Insertions less removals, those that wait included: keys that are counted as removed may still be in.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(100, 0.01)?;
-    /// ["rose", "rose", "lily"].map(|key| filter.add(key).is_ok());
-    /// filter.remove("lily")?;
-    /// assert_eq!(filter.items(), 2);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn items(&self) -> u64 {
-        self.chain.items().saturating_sub(self.waiting.len() as u64)
-    }
-
-    /// Whether keys can be removed.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::{Builder, Dynamic};
-    /// assert!(Dynamic::with_rate(100, 0.01)?.has_counters());
-    /// assert!(!Builder::fixed(100, 0.01)?.bits().build()?.has_counters());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn has_counters(&self) -> bool {
-        self.design.arrangement.counters
-    }
-
-    /// The false-positive rate of this very content, 1 - prod(1 - fill_i^k).
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(1_000, 0.01)?;
-    /// (0..2_000u32).for_each(|key| filter.add(&key).unwrap());
-    /// assert!((filter.rate_now() - 0.0199).abs() < 0.002);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn rate_now(&self) -> f64 {
-        self.design.shape.rate_of_used(&self.chain.components().used())
+        let (waiting, ambiguous) = (Vec::new(), 0);
+        Ok(Chained { design, chain, numbers, next_number, waiting, ambiguous, improved_from, within_gamma })
     }
 
     #[inline]
@@ -274,53 +119,9 @@ impl Dynamic {
         positions(&self.design.shape, digest)
     }
 
+    /// Puts a key in; `present` tells whether it seems present, if that is known.
     #[inline]
-    fn probe_of<K: Key + ?Sized>(&self, key: &K) -> Positions {
-        self.probe(key.digest(&self.hashing))
-    }
-
-    /// Inserts a key and says whether it was certainly new; `false` means that it was there already, or seemed so.
-    ///
-    /// An error means that another component was needed and not allowed (`gamma`) or not to be had. Nothing is lost.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(100, 0.01)?;
-    /// assert!(filter.insert("rose")?);
-    /// assert!(!filter.insert("rose")?, "not new, but counted");
-    /// assert_eq!(filter.items(), 2);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool> {
-        let probe = self.probe_of(key);
-        self.insert_probe(&probe)
-    }
-
-    #[inline]
-    fn insert_probe(&mut self, probe: &Positions) -> Result<bool> {
-        let present = self.chain.contains(probe);
-        self.add_probe(probe, Some(present))?;
-        Ok(!present)
-    }
-
-    /// Inserts a key in k accesses, without asking whether it is new. (Improved insertion has to ask.)
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(100, 0.01)?;
-    /// filter.add("rose")?;
-    /// assert!(filter.contains("rose"));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    pub fn add<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        let probe = self.probe_of(key);
-        self.add_probe(&probe, None)
-    }
-
-    #[inline]
-    fn add_probe(&mut self, probe: &Positions, present: Option<bool>) -> Result<()> {
+    fn add(&mut self, probe: &Positions, present: Option<bool>) -> Result<()> {
         if self.improved_from < u64::MAX
             && self.chain.items() >= self.improved_from
             && present.unwrap_or_else(|| self.chain.contains(probe))
@@ -330,8 +131,7 @@ impl Dynamic {
         if self.forget_waiting(probe) {
             return Ok(());
         }
-        // First fit does not look at the key.
-        let chosen = Pick::First.choose(&self.chain, Digest { h1: 0, h2: 0 });
+        let chosen = self.first_with_room();
         self.check_gamma(chosen)?;
         let index = match chosen {
             Some(index) => index,
@@ -341,6 +141,12 @@ impl Dynamic {
         Ok(())
     }
 
+    /// First fit does not look at the key.
+    #[inline]
+    fn first_with_room(&self) -> Option<usize> {
+        Pick::First.choose(&self.chain, Digest { h1: 0, h2: 0 })
+    }
+
     /// A key that comes back while its removal waits is in already.
     fn forget_waiting(&mut self, probe: &Positions) -> bool {
         if self.waiting.is_empty() {
@@ -348,13 +154,8 @@ impl Dynamic {
         }
         let mut distinct = *probe;
         distinct.distinct();
-        match self.waiting.iter().position(|waiting| **waiting == *distinct) {
-            Some(index) => {
-                self.waiting.swap_remove(index);
-                true
-            }
-            None => false,
-        }
+        let found = self.waiting.iter().position(|waiting| **waiting == *distinct);
+        found.map(|index| self.waiting.swap_remove(index)).is_some()
     }
 
     fn open(&mut self) -> Result<usize> {
@@ -367,7 +168,7 @@ impl Dynamic {
 
     /// Refuses components that a frame could not number.
     fn check_numbers(&self, more: usize) -> Result<()> {
-        if self.next_number.saturating_add(more as u64) <= structure::MOST_NUMBERS {
+        if self.next_number.saturating_add(more as u64) <= MOST_NUMBERS {
             return Ok(());
         }
         Err(Error::Full {
@@ -379,7 +180,7 @@ impl Dynamic {
     /// Whether one more key would still keep the rate within `gamma`.
     fn check_gamma(&self, chosen: Option<usize>) -> Result<()> {
         let Some(gamma) = self.design.gamma else { return Ok(()) };
-        if (self.components() + usize::from(chosen.is_none())) as u64 <= self.within_gamma {
+        if (self.numbers.len() + usize::from(chosen.is_none())) as u64 <= self.within_gamma {
             return Ok(());
         }
         let more = |(index, &items): (usize, &u64)| items + u64::from(chosen == Some(index));
@@ -398,127 +199,17 @@ impl Dynamic {
         })
     }
 
-    /// Whether the next insertion would pass `gamma`, so that the set has to be represented anew.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Builder;
-    /// let mut filter = Builder::unbounded(100, 0.01, 0.03)?.build()?;
-    /// let mut keys = 0..10_000u32;
-    /// while !filter.needs_rebuild() {
-    ///     filter.add(&keys.next().unwrap())?;
-    /// }
-    /// assert!(keys.start > 300 && filter.add("rose").is_err());
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn needs_rebuild(&self) -> bool {
-        self.check_gamma(Pick::First.choose(&self.chain, Digest { h1: 0, h2: 0 })).is_err()
-    }
-
     /// The keys that a new representation is made for: twice those that are in.
     fn rebuilt_items(&self) -> u64 {
         self.chain.items().max(self.design.shape.capacity).saturating_mul(2)
     }
 
-    /// A filter with the same settings and these keys in larger components, each for twice the keys that are in now: the
-    /// way on when [`needs_rebuild`](Self::needs_rebuild) says so. A filter does not know its keys, so they must be given.
-    /// On several nodes all take the settings of the new one.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(100, 0.01)?;
-    /// (0..1_000u32).for_each(|key| filter.add(&key).unwrap());
-    /// let rebuilt = filter.rebuild(0..1_000u32)?;
-    /// assert_eq!((rebuilt.components(), rebuilt.shape().capacity), (1, 2_000));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn rebuild<K: Key>(&self, keys: impl IntoIterator<Item = K>) -> Result<Self> {
-        let dropped = ["items", "bits", "hashes", "capacity", "distribution"];
-        let mut config = Config::new(KIND.facts()).with("items", Setting::Count(self.rebuilt_items()))?;
-        for (parameter, setting) in self.config.settings().filter(|(of, _)| !dropped.contains(&of.name)) {
-            config = config.with(parameter.name, setting)?;
-        }
-        let mut rebuilt = Self::from_config(&config.hashed(self.hashing.clone()))?;
-        for key in keys {
-            rebuilt.add(&key)?;
-        }
-        Ok(rebuilt)
-    }
-
-    /// Whether the key may be in the set. `false` is certain, unless keys were removed that were never inserted.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(100, 0.01)?;
-    /// filter.insert("rose")?;
-    /// assert!(filter.contains("rose") && !filter.contains("thistle"));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[inline]
-    #[must_use]
-    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
-        self.chain.contains(&self.probe_of(key))
-    }
-
-    /// How many components match the key. A present key with more than one address cannot be removed.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_size(1280, 7, 133)?;
-    /// (0..1_330u32).for_each(|key| filter.add(&key).unwrap());
-    /// let several = (0..1_330u32).filter(|key| filter.addresses(key) > 1).count();
-    /// assert!((60..170).contains(&several), "{several}: about {}", filter.shape().undeletable(1_330));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn addresses<K: Key + ?Sized>(&self, key: &K) -> usize {
-        self.chain.addresses(&self.probe_of(key))
-    }
-
-    /// Removals that wait, in terms of the keys that are in: when too many are stuck, the set is better
-    /// [represented anew](Self::rebuild). Without the setting `retry` none waits; [`addresses`](Self::addresses) tells
-    /// which keys would be stuck, [`Shape::undeletable`] how many.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::{Builder, Removal};
-    /// let mut filter = Builder::fixed(1, 0.01)?.retry(5).build()?;
-    /// ["rose", "rose"].map(|key| filter.add(key).is_ok()); // one in each of two components
-    /// assert_eq!(filter.remove("rose")?, Removal::Waiting);
-    /// assert_eq!(filter.stuck_share(), 1.0);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn stuck_share(&self) -> f64 {
-        if self.waiting.is_empty() { 0.0 } else { self.waiting.len() as f64 / (self.items() as f64).max(1.0) }
-    }
-
-    /// Removes one occurrence of a key, if it can be told which component holds it. Bits cannot give keys back: that is
-    /// an error.
-    ///
-    /// **Remove only what was inserted.** An absent key that matches exactly one component cannot be told from a present
-    /// one: removing it takes counters from other keys, and each of those may then seem absent.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::{Dynamic, Removal};
-    /// let mut filter = Dynamic::with_rate(1, 0.01)?;
-    /// ["rose", "rose", "lily"].map(|key| filter.add(key).is_ok()); // each in a component of its own
-    /// assert_eq!(filter.remove("lily")?, Removal::Removed);
-    /// assert_eq!(filter.remove("rose")?, Removal::Ambiguous);
-    /// assert_eq!(filter.remove("iris")?, Removal::NotFound);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<Removal> {
-        let probe = self.probe_of(key);
-        self.remove_probe(&probe)
-    }
-
-    fn remove_probe(&mut self, probe: &Positions) -> Result<Removal> {
-        if !self.has_counters() {
-            let able = "dynamic with components=counters, counting".into();
+    fn remove(&mut self, probe: &Positions) -> Result<Removal> {
+        if !self.design.arrangement.counters {
             return Err(Error::Unsupported {
                 kind: "dynamic with components=bits".into(),
                 verb: "remove".into(),
-                able,
+                able: "dynamic with components=counters, counting".into(),
             });
         }
         match self.chain.take_out(probe) {
@@ -529,7 +220,10 @@ impl Dynamic {
                 self.waiting.push(distinct);
                 Ok(Removal::Waiting)
             }
-            Found::Often => Ok(Removal::Ambiguous),
+            Found::Often => {
+                self.ambiguous = self.ambiguous.saturating_add(1);
+                Ok(Removal::Ambiguous)
+            }
             Found::Once(_) => {
                 self.settle()?;
                 Ok(Removal::Removed)
@@ -553,51 +247,231 @@ impl Dynamic {
         }
     }
 
-    /// The keys that fit before the filter grows by itself.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// assert_eq!(Dynamic::with_rate(1_000, 0.01)?.capacity(), 1_000);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn capacity(&self) -> u64 {
+    fn items(&self) -> u64 {
+        self.chain.items().saturating_sub(self.waiting.len() as u64)
+    }
+}
+
+/// The removals that wait, and the number of those that were refused.
+fn decode_removals(design: &Design, decoder: &mut Decoder<'_>) -> Result<(Vec<Positions>, u64)> {
+    let state = decoder.state();
+    let (count, retry, counters) = (state.u32()? as usize, design.retry, design.arrangement.counters);
+    if count > retry || count > 0 && !counters {
+        return Err(Error::corrupt("removals that wait", format!("at most {retry}"), count));
+    }
+    let mut waiting = Vec::new();
+    for _ in 0..count {
+        let len = state.u8()?;
+        let positions = (0..len).map(|_| state.u64()).collect::<Result<Vec<_>>>()?;
+        let ascending = positions.windows(2).all(|pair| pair[0] < pair[1]);
+        if u32::from(len) > MAX_HASHES || !ascending {
+            let expected = format!("up to {MAX_HASHES}, ascending");
+            return Err(Error::corrupt("positions of a removal", expected, format!("{positions:?}")));
+        }
+        waiting.push(positions.into_iter().collect());
+    }
+    if state.is_empty() {
+        return Ok((waiting, 0));
+    }
+    let ambiguous = state.u64()?;
+    if ambiguous == 0 || !counters {
+        let expected = "left out, or at least 1 with counters";
+        return Err(Error::corrupt("number of ambiguous removals", expected, ambiguous));
+    }
+    Ok((waiting, ambiguous))
+}
+
+impl Mechanism for Chained {
+    const FACTS: Facts = Facts {
+        id: "dynamic",
+        number: 101,
+        aliases: &["DBF", "dynamic-bloom"],
+        family: "dynamic",
+        text: Text::new(include_str!("dynamic.md")),
+        errors: &[ErrorClass::FalsePositive, ErrorClass::Undeletable],
+        note: NoteType::None,
+        parameters: &[],
+    };
+
+    const OWN_ITEMS: bool = true;
+
+    type Settings = DynamicSettings;
+
+    fn resolve(asked: &DynamicSettings) -> Result<DynamicSettings> {
+        let Design { shape: Shape { bits, hashes, capacity }, arrangement, .. } = Design::new(asked)?;
+        Ok(DynamicSettings {
+            bits: Some(bits),
+            hashes: Some(hashes),
+            capacity: Some(capacity),
+            components: Some(if arrangement.counters { Cell::Counters } else { Cell::Bits }),
+            ..asked.clone()
+        })
+    }
+
+    fn plan(settings: &DynamicSettings) -> Result<Plan> {
+        let design = Design::new(settings)?;
+        let components = design.shape.components(settings.items.unwrap_or(1));
+        let fpr = settings.items.map(|items| rate_of_stored(&design.shape, items));
+        let bits = design.store_bits(components)?;
+        Ok(Plan { bits, hashes: design.shape.hashes, items: settings.items, fpr })
+    }
+
+    fn empty(settings: &DynamicSettings, _: &Hashing) -> Result<Self> {
+        let design = Design::new(settings)?;
+        Chained::of(design, Cells::zeroed(1, design.shape, design.arrangement)?, vec![0], vec![0], 1)
+    }
+
+    fn domain(settings: &DynamicSettings) -> String {
+        format!("dynamic {} {}", settings.bits.unwrap_or(0), settings.hashes.unwrap_or(0))
+    }
+
+    /// Insertions less removals, those that wait included: keys that are counted as removed may still be in.
+    fn items(&self, _: u64) -> u64 {
+        self.items()
+    }
+
+    fn stats(&self, items: u64) -> Stats {
+        let cells = self.chain.components();
+        let used = cells.used();
+        let (fill, honest_fill) = cells.fill(&used, self.chain.counts());
+        Stats {
+            items,
+            bits: cells.bits(),
+            hashes: self.design.shape.hashes,
+            fill: Some(fill),
+            fpr: Some(self.design.shape.rate_of_used(&used)),
+            honest_fill: Some(honest_fill),
+        }
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let counters = self.design.arrangement.counters;
+        let count = |name, count: usize| Some(Figure { name, value: Setting::Count(count as u64) });
+        let waiting = (self.design.retry > 0).then_some(self.waiting.len());
+        let ambiguous = Figure { name: "ambiguous removals", value: Setting::Count(self.ambiguous) };
+        let figures = [
+            count("components", self.numbers.len()),
+            waiting.and_then(|waiting| count("waiting removals", waiting)),
+            counters.then_some(ambiguous),
+        ];
+        figures.into_iter().flatten().collect()
+    }
+
+    fn expected(&self, items: u64) -> Rates {
+        let stored = match self.design.insertion {
+            Insertion::Plain => items,
+            Insertion::Auto | Insertion::Improved => stored(&self.design.shape, self.improved_from, items),
+        };
+        Rates { false_positive: Some(rate_of_stored(&self.design.shape, stored)), ..Rates::default() }
+    }
+
+    /// State: the number of components (4 bytes), the number of the next (8), and of each its number (8) and items (8);
+    /// the number of removals that wait (4), and of each its positions; the number of ambiguous removals (8) unless it is
+    /// 0. Stores: the components, or all of them in slices of bits.
+    fn encode<'a>(&'a self, _: u64, encoder: &mut Encoder<'a>) {
+        let state = encoder.state();
+        state.u32(self.numbers.len() as u32);
+        state.u64(self.next_number);
+        for (number, items) in self.numbers.iter().zip(self.chain.counts()) {
+            state.u64(*number);
+            state.u64(*items);
+        }
+        state.u32(self.waiting.len() as u32);
+        for positions in &self.waiting {
+            state.u8(positions.len() as u8);
+            positions.iter().for_each(|&position| state.u64(position));
+        }
+        if self.ambiguous > 0 {
+            state.u64(self.ambiguous);
+        }
+        self.chain.components().encode(encoder);
+    }
+
+    fn decode(settings: &DynamicSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+        let design = Design::new(settings)?;
+        let state = decoder.state();
+        let (count, next_number) = (state.u32()? as usize, state.u64()?);
+        if next_number > MOST_NUMBERS {
+            return Err(Error::corrupt("number of the next component", format!("at most {MOST_NUMBERS}"), next_number));
+        }
+        let (mut numbers, mut counts) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let (number, items) = (state.u64()?, state.u64()?);
+            let expected = |from: u64| format!("ascending from {from} and below {next_number}");
+            let least = numbers.last().map_or(0, |last: &u64| last + 1);
+            if number < least || number >= next_number {
+                return Err(Error::corrupt("number of a component", expected(least), number));
+            }
+            if items > design.shape.capacity {
+                let expected = format!("at most {}", design.shape.capacity);
+                return Err(Error::corrupt("keys in a component", expected, items));
+            }
+            numbers.push(number);
+            counts.push(items);
+        }
+        let (waiting, ambiguous) = decode_removals(&design, decoder)?;
+        let cells = Cells::decode(decoder, count, design.shape, design.arrangement)?;
+        let chained = Chained::of(design, cells, counts, numbers, next_number)?;
+        Ok((Chained { waiting, ambiguous, ..chained }, 0))
+    }
+
+    fn reach(&self) -> u64 {
+        self.design.shape.bits
+    }
+
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
+        self.chain.prefetch(&self.probe(digest));
+    }
+}
+
+impl Test for Chained {
+    /// `false` is certain, unless keys were removed that were never inserted.
+    #[inline]
+    fn test(&self, key: Hashed<'_>) -> bool {
+        self.chain.contains(&self.probe(key.digest))
+    }
+}
+
+impl Put for Chained {
+    type Note<'a> = ();
+    type Outcome = Result<bool>;
+
+    /// An error means that another component was needed and not allowed (`gamma`) or not to be had. Nothing is lost.
+    #[inline]
+    fn put(&mut self, key: Hashed<'_>, (): ()) -> Result<bool> {
+        let probe = self.probe(key.digest);
+        let present = self.chain.contains(&probe);
+        self.add(&probe, Some(present))?;
+        Ok(!present)
+    }
+}
+
+impl Take for Chained {
+    type Note<'a> = ();
+
+    /// A key that several components match is [`Error::Ambiguous`], unless its removal may wait.
+    fn take(&mut self, key: Hashed<'_>, (): ()) -> Result<()> {
+        match self.remove(&self.probe(key.digest))? {
+            Removal::Removed | Removal::Waiting => Ok(()),
+            Removal::NotFound => Err(Error::NotPresent),
+            Removal::Ambiguous => Err(Error::Ambiguous { what: "several components match the key".into() }),
+        }
+    }
+}
+
+impl Expand for Chained {
+    fn capacity(&self) -> u64 {
         self.chain.capacity()
     }
 
-    /// Appends an empty component now.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(1_000, 0.01)?;
-    /// filter.grow()?;
-    /// assert_eq!((filter.components(), filter.capacity()), (2, 2_000));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn grow(&mut self) -> Result<()> {
-        self.open().map(|_| ())
+    fn expand(&mut self) -> Result<()> {
+        self.open().map(drop)
     }
+}
 
-    /// The union with a filter of the same shape and hashing: the components of both, united as far as their keys fit.
-    /// Counters add up, bits are joined by OR. The layouts may differ. With `gamma` a union beyond it is refused.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let (mut here, mut there) = (Dynamic::with_rate(100, 0.01)?, Dynamic::with_rate(100, 0.01)?);
-    /// (0..130u32).for_each(|key| here.add(&key).unwrap());
-    /// (130..200u32).for_each(|key| there.add(&key).unwrap());
-    /// here.merge(&there)?;
-    /// assert_eq!(here.counts(), [100, 100]);
-    /// assert!((0..200u32).all(|key| here.contains(&key)));
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn merge(&mut self, other: &Self) -> Result<()> {
-        let (mine, theirs) = (self.design.shape, other.design.shape);
-        same("bits", mine.bits, theirs.bits)?;
-        same("hashes", mine.hashes, theirs.hashes)?;
-        same("capacity", mine.capacity, theirs.capacity)?;
-        same("components", self.config.choice("components"), other.config.choice("components"))?;
-        same("hashing", &self.hashing, &other.hashing)?;
+impl Unite for Chained {
+    fn unite(&mut self, other: &Self) -> Result<()> {
         let waiting = self.waiting.len() + other.waiting.len();
         if waiting > self.design.retry {
             return Err(Error::Full {
@@ -606,16 +480,14 @@ impl Dynamic {
             });
         }
         let mut union = self.clone();
-        union.chain.concatenate(&other.chain, !self.has_counters())?;
+        union.chain.concatenate(&other.chain, !self.design.arrangement.counters)?;
         union.waiting.extend_from_slice(&other.waiting);
+        union.ambiguous = self.ambiguous.saturating_add(other.ambiguous);
         // Own components keep their numbers, unless they were empty and gave way; those taken over get new ones.
-        let kept: Vec<u64> = if union.chain == self.chain {
-            self.numbers.clone()
-        } else {
+        if union.chain != self.chain {
             let used = self.numbers.iter().zip(self.chain.counts()).filter(|(_, items)| **items > 0);
-            used.map(|(number, _)| *number).collect()
-        };
-        union.numbers = kept;
+            union.numbers = used.map(|(number, _)| *number).collect();
+        }
         union.check_numbers(union.chain.counts().len().saturating_sub(union.numbers.len()))?;
         while union.numbers.len() < union.chain.counts().len() {
             union.numbers.push(union.next_number);
@@ -628,46 +500,47 @@ impl Dynamic {
         *self = union;
         Ok(())
     }
+}
 
-    /// The frame.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(10, 0.01)?;
-    /// (0..100u32).for_each(|key| filter.add(&key).unwrap());
-    /// assert_eq!(Dynamic::from_bytes(&filter.to_bytes())?, filter);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
-        crate::codec::to_bytes(self)
+impl Code for Chained {
+    fn entropy_bits(&self) -> f64 {
+        self.chain.components().entropy_bits()
     }
+}
 
-    /// Reads a frame of this kind.
-    ///
-    /// ```
-    /// use bouquet::dynamic::dynamic::Dynamic;
-    /// let mut filter = Dynamic::with_rate(100, 0.01)?;
-    /// filter.insert("rose")?;
-    /// let mut frame = filter.to_bytes();
-    /// assert!(Dynamic::from_bytes(&frame)?.contains("rose"));
-    /// frame[40] ^= 1;
-    /// assert!(Dynamic::from_bytes(&frame).is_err(), "a single bit is noticed");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        crate::codec::from_bytes(bytes)
-    }
+/// The expected rate of full components and one with the rest of `items` keys. (3) with the rate of finite filters.
+fn rate_of_stored(shape: &Shape, items: u64) -> f64 {
+    let rate = |n: u64| standard::expected_rate(shape.bits, n, shape.hashes);
+    let full = items / shape.capacity;
+    // The logarithm of a product of as many factors as there are full components.
+    // None of them is no factor, even where one would be zero.
+    let of_full = if full == 0 { 0.0 } else { full as f64 * (-rate(shape.capacity)).ln_1p() };
+    let log = of_full + (-rate(items % shape.capacity)).ln_1p();
+    (-log.exp_m1()).clamp(0.0, 1.0)
+}
 
-    #[inline]
-    fn digests<K: Key>(&self, keys: &[K]) -> [Digest; BATCH] {
-        let cached = self.design.shape.bits <= CACHED_BITS;
-        digest_batch(&self.hashing, keys, |digest| {
-            if !cached {
-                self.chain.prefetch(&self.probe(digest));
-            }
-        })
+/// How many of `items` distinct keys are stored, when from `improved_from` on those are skipped that seem present. To store
+/// one more takes 1 / (1 - rate) arrivals, with the rate of that moment.
+fn stored(shape: &Shape, improved_from: u64, items: u64) -> u64 {
+    /// Pieces of a component in which the rate is taken as constant.
+    const STEPS: u64 = 64;
+    if items <= improved_from {
+        return items;
     }
+    let step = (shape.capacity / STEPS).max(1);
+    let (mut stored, mut arrivals) = (improved_from, improved_from as f64);
+    // A chain has at most so many components.
+    let most = shape.capacity.saturating_mul(crate::codec::MAX_SECTIONS as u64);
+    while stored < most {
+        let accepted = 1.0 - shape.rate(stored + step / 2);
+        let left = (items as f64 - arrivals) * accepted;
+        if left <= step as f64 {
+            return stored + left.max(0.0) as u64;
+        }
+        arrivals += step as f64 / accepted;
+        stored += step;
+    }
+    stored
 }
 
 #[cfg(test)]

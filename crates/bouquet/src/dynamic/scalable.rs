@@ -6,7 +6,7 @@ use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, Scheme};
-use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, common, kind};
+use crate::kind::{ErrorClass, Facts, Figure, Kind, Parameter, Plan, Rates, Setting, Stats, Text, common, kind};
 use crate::parts::chain::{Chain, Component, Link, Pick, Rows};
 use crate::shell::{
     ByRate, Code, Expand, Fields, Filter, Hashed, Mechanism, Put, Settings, Test, Unite, choices, fields,
@@ -364,6 +364,10 @@ impl Mechanism for Series {
             fpr: Some(self.rate_now()),
             honest_fill: Some((mean + 8.0 * variance.sqrt()) / bits as f64),
         }
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        vec![Figure { name: "components", value: Setting::Count(self.chain.rows().len() as u64) }]
     }
 
     fn expected(&self, items: u64) -> Rates {

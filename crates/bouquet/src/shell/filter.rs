@@ -10,7 +10,7 @@ use crate::codec::{Decoder, Encoder, delta};
 use crate::error::{Result, same};
 use crate::hash::Hashing;
 use crate::key::Key;
-use crate::kind::{Config, ErrorClass, Facts, Need, Plan, Rates, Special, Stats, Structure};
+use crate::kind::{Config, ErrorClass, Facts, Figure, Need, Plan, Rates, Special, Stats, Structure};
 
 /// The largest number of items that a filter tells of. More can only be forged or added up; from here on, no number of
 /// single insertions overflows.
@@ -620,6 +620,10 @@ impl<M: Mechanism> Structure for Filter<M> {
 
     fn stats(&self) -> Stats {
         Filter::stats(self)
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.mechanism.figures()
     }
 
     fn expected(&self, items: u64) -> Rates {

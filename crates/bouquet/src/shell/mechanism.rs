@@ -7,7 +7,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{self, Key};
-use crate::kind::{ErrorClass, Facts, Need, Plan, Rates, Special, Stats};
+use crate::kind::{ErrorClass, Facts, Figure, Need, Plan, Rates, Special, Stats};
 
 use super::batch;
 use super::filter::Filter;
@@ -127,6 +127,11 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
 
     /// Its present state.
     fn stats(&self, items: u64) -> Stats;
+
+    /// What else there is to tell of its present state.
+    fn figures(&self) -> Vec<Figure> {
+        Vec::new()
+    }
 
     /// The rates that theory expects after `items` distinct items.
     fn expected(&self, items: u64) -> Rates;

@@ -1,10 +1,11 @@
 //! The four ways to size a filter: by what is known about the set.
 
-use super::settings::unbounded;
-use super::{Dynamic, Insertion, KIND, MOST_COMPONENTS};
+use super::settings::{Design, FPR, MOST_WAITING, unbounded};
+use super::{Cell, Dynamic, DynamicSettings, Insertion, KIND, Layout, MOST_COMPONENTS};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
-use crate::kind::{Config, Setting};
+use crate::kind::Config;
+use crate::shell::Settings;
 use crate::theory::dynamic::Shape;
 use crate::theory::dynamic::sizing::{Distribution, Sizing, capacity, for_bound, for_rate};
 
@@ -17,7 +18,8 @@ use crate::theory::dynamic::sizing::{Distribution, Sizing, capacity, for_bound, 
 /// | an estimate, a rate to keep and a rate never to pass | [`unbounded`](Self::unbounded) |
 /// | the sizes of the sets of many nodes | [`nodes`](Self::nodes); if they are not bounded, `unbounded` for all of them |
 ///
-/// Nodes that are to exchange filters must all be made from the same [`config`](Self::config).
+/// Nodes that are to exchange filters must all be made from the same [`settings`](Self::settings). Front ends size a filter
+/// for the quartiles of the nodes' sets by the setting `distribution=nodes`.
 ///
 /// ```
 /// use bouquet::{dynamic::dynamic::Builder, theory::dynamic::sizing::Distribution};
@@ -31,7 +33,8 @@ pub struct Builder {
     shape: Shape,
     sizing: Option<Sizing>,
     advice: Option<&'static str>,
-    config: Config,
+    settings: DynamicSettings,
+    hashing: Hashing,
 }
 
 impl Builder {
@@ -44,15 +47,19 @@ impl Builder {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn sized(shape: Shape) -> Result<Self> {
-        let config = Config::new(KIND.facts())
-            .with("bits", Setting::Count(shape.bits))?
-            .with("hashes", Setting::Count(shape.hashes.into()))?
-            .with("capacity", Setting::Count(shape.capacity))?;
-        Ok(Builder { shape, sizing: None, advice: None, config })
+        let settings = DynamicSettings {
+            bits: Some(shape.bits),
+            hashes: Some(shape.hashes),
+            capacity: Some(shape.capacity),
+            ..DynamicSettings::default()
+        };
+        settings.check()?;
+        Ok(Builder { shape, sizing: None, advice: None, settings, hashing: Hashing::default() })
     }
 
     fn made_for(mut self, items: u64, fpr: f64) -> Result<Self> {
-        self.config = self.config.with("items", Setting::Count(items))?.with("fpr", Setting::Real(fpr))?;
+        (self.settings.items, self.settings.fpr) = (Some(items), Some(fpr));
+        self.settings.check()?;
         Ok(self)
     }
 
@@ -83,11 +90,11 @@ impl Builder {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn component(bits: u64, fpr: f64) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("bits", Setting::Count(bits))?.with("fpr", Setting::Real(fpr))?;
-        let config = config.with("capacity", Setting::Count(capacity(bits, fpr)?))?;
-        let shape = super::settings::Design::new(&config)?.shape;
-        let mut builder = Self::sized(shape)?;
-        builder.config = builder.config.with("fpr", Setting::Real(fpr))?;
+        let capacity = Some(capacity(bits, fpr)?);
+        let settings = DynamicSettings { bits: Some(bits), fpr: Some(fpr), capacity, ..DynamicSettings::default() };
+        settings.check()?;
+        let mut builder = Self::sized(Design::new(&settings)?.shape)?;
+        builder.settings.fpr = Some(fpr);
         Ok(builder)
     }
 
@@ -136,7 +143,8 @@ impl Builder {
         };
         let mut builder = Self::sized(shape)?.made_for(estimate, beta)?;
         builder.sizing = sizing;
-        builder.config = builder.config.with("gamma", Setting::Real(gamma))?;
+        builder.settings.gamma = Some(gamma);
+        builder.settings.check()?;
         Ok(builder)
     }
 
@@ -223,21 +231,17 @@ impl Builder {
         self.advice
     }
 
-    fn put(mut self, name: &str, setting: Setting) -> Self {
-        self.config = self.config.put(name, setting);
-        self
-    }
-
     /// Bits instead of counters: a quarter of the memory, and no removal.
     ///
     /// ```
-    /// use bouquet::{dynamic::dynamic::Builder, kind::Structure};
+    /// use bouquet::dynamic::dynamic::Builder;
     /// assert_eq!(Builder::fixed(1_000, 0.01)?.bits().build()?.stats().bits, 9585);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
-    pub fn bits(self) -> Self {
-        self.put("components", Setting::Choice("bits"))
+    pub fn bits(mut self) -> Self {
+        self.settings.components = Some(Cell::Bits);
+        self
     }
 
     /// The same position of 64 components in one word: long chains are asked faster.
@@ -250,8 +254,9 @@ impl Builder {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
-    pub fn slices(self) -> Self {
-        self.put("layout", Setting::Choice("slices"))
+    pub fn slices(mut self) -> Self {
+        self.settings.layout = Some(Layout::Slices);
+        self
     }
 
     /// Which keys an insertion puts in. For a multiset with many duplicates take [`Insertion::Improved`].
@@ -262,8 +267,9 @@ impl Builder {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
-    pub fn insertion(self, insertion: Insertion) -> Self {
-        self.put("insertion", Setting::Choice(insertion.name()))
+    pub fn insertion(mut self, insertion: Insertion) -> Self {
+        self.settings.insertion = Some(insertion);
+        self
     }
 
     /// How many removals may wait until it can be told which component holds their key, up to 1,024.
@@ -272,12 +278,13 @@ impl Builder {
     /// use bouquet::dynamic::dynamic::{Builder, Removal};
     /// let mut filter = Builder::fixed(1, 0.01)?.retry(1).build()?;
     /// ["rose", "rose"].map(|key| filter.add(key).is_ok());
-    /// assert_eq!([filter.remove("rose")?, filter.remove("rose")?], [Removal::Waiting, Removal::Ambiguous]);
+    /// assert_eq!([filter.take_out("rose")?, filter.take_out("rose")?], [Removal::Waiting, Removal::Ambiguous]);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
-    pub fn retry(self, most: u64) -> Self {
-        self.put("retry", Setting::Count(most.min(1024)))
+    pub fn retry(mut self, most: u64) -> Self {
+        self.settings.retry = Some(most.min(MOST_WAITING));
+        self
     }
 
     /// Components that are made to be sent: more bits in memory, at most so many per key, and fewer positions per key, so
@@ -292,34 +299,51 @@ impl Builder {
     pub fn compressed(mut self, memory_bits: f64) -> Result<Self> {
         let rate = match self.sizing {
             Some(sizing) => sizing.component_rate,
-            None => self.config.real("fpr").unwrap_or(0.01),
+            None => FPR.need(self.settings.fpr)?,
         };
-        let config = Config::new(KIND.facts())
-            .with("capacity", Setting::Count(self.shape.capacity))?
-            .with("fpr", Setting::Real(rate))?
-            .with("components", Setting::Choice("bits"))?
-            .with("memory-bits", Setting::Real(memory_bits))?;
-        self.shape = super::settings::Design::new(&config)?.shape;
+        let settings = DynamicSettings {
+            capacity: Some(self.shape.capacity),
+            fpr: Some(rate),
+            components: Some(Cell::Bits),
+            memory_bits: Some(memory_bits),
+            ..DynamicSettings::default()
+        };
+        settings.check()?;
+        self.shape = Design::new(&settings)?.shape;
         let Shape { bits, hashes, .. } = self.shape;
-        let sized = self.put("bits", Setting::Count(bits)).put("hashes", Setting::Count(hashes.into()));
-        Ok(sized.put("memory-bits", Setting::Real(memory_bits)).bits())
+        (self.settings.bits, self.settings.hashes) = (Some(bits), Some(hashes));
+        self.settings.memory_bits = Some(memory_bits);
+        Ok(self.bits())
     }
 
     /// Another hashing than the default.
     ///
     /// ```
-    /// use bouquet::{dynamic::dynamic::Builder, hash::Hashing, kind::Structure};
+    /// use bouquet::{dynamic::dynamic::Builder, hash::Hashing};
     /// let filter = Builder::fixed(1_000, 0.01)?.hashed(Hashing::seeded(7)).build()?;
     /// assert_eq!(filter.hashing().seed(), 7);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
     pub fn hashed(mut self, hashing: Hashing) -> Self {
-        self.config = self.config.hashed(hashing);
+        self.hashing = hashing;
         self
     }
 
-    /// The settings, for other nodes and front ends.
+    /// The settings, for other nodes.
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::{Builder, Dynamic};
+    /// let builder = Builder::fixed(1_000, 0.01)?;
+    /// assert_eq!(Dynamic::with(builder.settings())?, builder.build()?);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn settings(&self) -> DynamicSettings {
+        self.settings.clone()
+    }
+
+    /// The settings, for front ends.
     ///
     /// ```
     /// use bouquet::{AnyFilter, dynamic::dynamic::Builder};
@@ -329,7 +353,7 @@ impl Builder {
     /// ```
     #[must_use]
     pub fn config(&self) -> Config {
-        self.config.clone()
+        self.settings.to_config(Config::new(KIND.facts()).hashed(self.hashing.clone()))
     }
 
     /// An empty filter.
@@ -340,6 +364,6 @@ impl Builder {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn build(&self) -> Result<Dynamic> {
-        Dynamic::from_config(&self.config)
+        Dynamic::hashed(self.settings.clone(), self.hashing.clone())
     }
 }

@@ -19,13 +19,12 @@
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::settings::Design;
-use super::{Dynamic, KIND};
+use super::{Cell, Chained, Dynamic, DynamicSettings};
 use crate::codec::{MAX_CODED_BITS, MAX_SECTIONS, StateReader, StateWriter};
 use crate::coder::{decode_bits, encode_bits, xor_words};
 use crate::error::{Error, Result, same};
 use crate::hash::Hashing;
 use crate::key::Key;
-use crate::kind::{Config, Setting, Structure};
 use crate::parts::equal_components::{COUNTER_BITS, Cells};
 use crate::store::{BitStore, Counters, Words};
 use crate::theory::dynamic::Shape;
@@ -187,10 +186,10 @@ fn check_size(components: usize, bits: u64) -> Result<()> {
 
 /// The components as they are now. Those that have not changed keep their version.
 fn parts(filter: &Dynamic, image: Image, sent: &[Part], version: u64) -> Result<Vec<Part>> {
-    check_size(filter.components(), image_bits(&filter.design.shape, image))?;
-    let cells = filter.chain.components();
+    check_size(filter.components(), image_bits(&filter.mechanism.design.shape, image))?;
+    let cells = filter.mechanism.chain.components();
     let mut now = Vec::new();
-    for (index, (&number, &items)) in filter.numbers.iter().zip(filter.chain.counts()).enumerate() {
+    for (index, (&number, &items)) in filter.mechanism.numbers.iter().zip(filter.mechanism.chain.counts()).enumerate() {
         let words = match image {
             Image::Bits => cells.bit_image(index)?.words().to_vec(),
             Image::Counters => {
@@ -207,7 +206,7 @@ fn parts(filter: &Dynamic, image: Image, sent: &[Part], version: u64) -> Result<
 
 /// The message that leads from one state to another.
 fn write(filter: &Dynamic, image: Image, from: u64, old: &[Part], to: u64, new: &[Part]) -> Result<Vec<u8>> {
-    let bits = image_bits(&filter.design.shape, image);
+    let bits = image_bits(&filter.mechanism.design.shape, image);
     let mut records = 0u32;
     let mut body = Vec::new();
     let mut record = |fields: StateWriter, coded: &[u8], checksum: Option<u64>| {
@@ -247,7 +246,7 @@ fn write(filter: &Dynamic, image: Image, from: u64, old: &[Part], to: u64, new: 
         record(fields, &coded.bytes, Some(Part::checksum(part.number, part.version, part.items, &part.words)));
     }
     let mut head = StateWriter::default();
-    for field in [shape_of(&filter.design, filter.hashing(), image), from, to] {
+    for field in [shape_of(&filter.mechanism.design, filter.hashing(), image), from, to] {
         head.u64(field);
     }
     head.u32(records);
@@ -288,15 +287,11 @@ impl Replica {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn new(like: &Dynamic, image: Image) -> Result<Self> {
-        let mut config = Config::new(KIND.facts());
-        for (parameter, setting) in like.config.settings() {
-            if ["items", "fpr", "bits", "hashes", "capacity"].contains(&parameter.name) {
-                config = config.with(parameter.name, setting)?;
-            }
-        }
-        let components = if image == Image::Bits { "bits" } else { "counters" };
-        let config = config.with("components", Setting::Choice(components))?.hashed(like.hashing().clone());
-        Ok(Replica { image, version: 0, parts: Vec::new(), filter: Dynamic::from_config(&config)? })
+        let DynamicSettings { items, fpr, bits, hashes, capacity, .. } = like.settings();
+        let components = Some(if image == Image::Bits { Cell::Bits } else { Cell::Counters });
+        let settings = DynamicSettings { items, fpr, bits, hashes, capacity, components, ..DynamicSettings::default() };
+        let filter = Dynamic::hashed(settings, like.hashing().clone())?;
+        Ok(Replica { image, version: 0, parts: Vec::new(), filter })
     }
 
     /// The state that it is in: the number of the last message.
@@ -361,7 +356,11 @@ impl Replica {
         check("checksum of the update", u64::from_le_bytes(*checksum), xxh3_64(message))?;
         let mut reader = StateReader::new(message, "update");
         let (shape, from, to, records) = (reader.u64()?, reader.u64()?, reader.u64()?, reader.u32()?);
-        same("settings of the update", shape_of(&self.filter.design, self.filter.hashing(), self.image), shape)?;
+        same(
+            "settings of the update",
+            shape_of(&self.filter.mechanism.design, self.filter.hashing(), self.image),
+            shape,
+        )?;
         let mut parts = if from == 0 { Vec::new() } else { self.parts.clone() };
         if from != 0 {
             same("state before the update", self.version, from)?;
@@ -402,14 +401,14 @@ impl Replica {
             available: reader.len() as u64,
         })?;
         *reader = StateReader::new(&message[start + coded.len()..], "update");
-        let bits = image_bits(&self.filter.design.shape, self.image);
+        let bits = image_bits(&self.filter.mechanism.design.shape, self.image);
         check_size(parts.len() + 1, bits)?;
         let mut words = decode_bits(coded, bits, ones, bits)?;
         if let Some(before) = before {
             words = xor_words(&before.words, &words)?;
         }
         check("result of the update", reader.u64()?, Part::checksum(number, version, items, &words))?;
-        if items > self.filter.design.shape.capacity || number >= 1 << 62 || parts.len() >= MAX_SECTIONS {
+        if items > self.filter.mechanism.design.shape.capacity || number >= 1 << 62 || parts.len() >= MAX_SECTIONS {
             return Err(Error::corrupt("a component", "of this shape", format!("number {number} with {items} keys")));
         }
         parts.push(Part { number, version, items, words });
@@ -418,9 +417,10 @@ impl Replica {
 
     /// The filter of these components; an empty one of none.
     fn filter_of(&self, parts: &[Part]) -> Result<Dynamic> {
-        let config = self.filter.config();
-        let Some(last) = parts.last() else { return Dynamic::from_config(&config) };
-        let shape = self.filter.design.shape;
+        let (settings, hashing) = (self.filter.settings(), self.filter.hashing());
+        let Some(last) = parts.last() else { return Dynamic::hashed(settings, hashing.clone()) };
+        let design = self.filter.mechanism.design;
+        let shape = design.shape;
         let dirty = || Error::corrupt("bits behind the end of a component", "0", "1");
         let words = |part: &Part| Words::copied(&part.words);
         let cells = match self.image {
@@ -435,7 +435,8 @@ impl Replica {
         };
         let items = parts.iter().map(|part| part.items).collect();
         let numbers = parts.iter().map(|part| part.number).collect();
-        Dynamic::with_parts(&config, self.filter.design, cells, items, numbers, last.number + 1)
+        let chained = Chained::of(design, cells, items, numbers, last.number + 1)?;
+        Ok(Dynamic::of_parts(chained, settings, hashing, 0))
     }
 }
 

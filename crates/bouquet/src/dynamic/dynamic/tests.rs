@@ -1,9 +1,10 @@
 use super::*;
 use crate::AnyFilter;
-use crate::capability::{Compress, Item, Remove};
+use crate::capability::{Item, Remove};
 use crate::codec::Encoder;
 use crate::hash::{Secret, SplitMix};
-use crate::kind::Structure;
+use crate::key::Key;
+use crate::kind::{Config, Structure};
 use crate::theory::compressed;
 use crate::theory::dynamic::sizing::Distribution;
 
@@ -74,7 +75,7 @@ fn the_rate_of_improved_insertion_is_expected_too() {
 fn left_after_removing(filter: &mut Dynamic, order: &[u64]) -> f64 {
     let mut left = Vec::new();
     for (done, key) in order.iter().enumerate() {
-        match filter.remove(key).unwrap() {
+        match filter.take_out(key).unwrap() {
             Removal::Removed => {}
             Removal::Ambiguous => left.push(*key),
             other => panic!("a present key is {other:?}"),
@@ -101,7 +102,8 @@ fn keys_with_several_addresses_stay_behind_as_often_as_theory_says() {
         }
         at_random.push(left_after_removing(&mut filter.clone(), &shuffled));
         let mut apart = filter.clone();
-        let left = |key: &&u64| apart.chain.take_out(&positions(&BASE, key.digest(&filter.hashing))) == Found::Often;
+        let left =
+            |key: &&u64| apart.mechanism.chain.take_out(&positions(&BASE, key.digest(&filter.hashing))) == Found::Often;
         not_united.push(shuffled.iter().filter(left).count() as f64);
     }
     let (found, bound) = mean(&several);
@@ -157,7 +159,7 @@ fn every_arrangement_answers_like_every_other() {
     // With counters the shadow follows removals and unions as well.
     let [rows, slices, ..] = &mut filters;
     for key in 0..1_300u64 {
-        assert_eq!(rows.remove(&key).unwrap(), slices.remove(&key).unwrap());
+        assert_eq!(rows.take_out(&key).unwrap(), slices.take_out(&key).unwrap());
     }
     assert_eq!(rows.counts(), slices.counts());
     assert!((0..3_000u64).all(|key| rows.addresses(&key) == slices.addresses(&key)));
@@ -167,7 +169,7 @@ fn every_arrangement_answers_like_every_other() {
 #[test]
 fn emptied_components_are_refilled_before_a_new_one_is_made() {
     let mut filter = filled(&Builder::fixed(100, 1e-6).unwrap(), 0..300);
-    (10..40u64).for_each(|key| assert_eq!(filter.remove(&key).unwrap(), Removal::Removed));
+    (10..40u64).for_each(|key| assert_eq!(filter.take_out(&key).unwrap(), Removal::Removed));
     assert_eq!(filter.counts(), [70, 100, 100]);
     (300..330u64).for_each(|key| filter.add(&key).unwrap());
     assert_eq!(filter.counts(), [100, 100, 100]);
@@ -176,13 +178,16 @@ fn emptied_components_are_refilled_before_a_new_one_is_made() {
 #[test]
 fn components_whose_keys_fit_in_one_are_united_and_keep_their_number() {
     let mut filter = filled(&Builder::fixed(100, 1e-6).unwrap(), 0..300);
-    (0..60u64).for_each(|key| assert_eq!(filter.remove(&key).unwrap(), Removal::Removed));
-    (200..239u64).for_each(|key| assert_eq!(filter.remove(&key).unwrap(), Removal::Removed));
-    assert_eq!((filter.counts(), filter.numbers.as_slice()), ([40, 100, 61].as_slice(), [0, 1, 2].as_slice()));
-    filter.remove(&239u64).unwrap();
-    assert_eq!((filter.counts(), filter.numbers.as_slice()), ([100, 100].as_slice(), [0, 1].as_slice()));
+    (0..60u64).for_each(|key| assert_eq!(filter.take_out(&key).unwrap(), Removal::Removed));
+    (200..239u64).for_each(|key| assert_eq!(filter.take_out(&key).unwrap(), Removal::Removed));
+    assert_eq!(
+        (filter.counts(), filter.mechanism.numbers.as_slice()),
+        ([40, 100, 61].as_slice(), [0, 1, 2].as_slice())
+    );
+    filter.take_out(&239u64).unwrap();
+    assert_eq!((filter.counts(), filter.mechanism.numbers.as_slice()), ([100, 100].as_slice(), [0, 1].as_slice()));
     assert!((60..200u64).chain(240..300).all(|key| filter.contains(&key)));
-    (60..200u64).chain(240..300).for_each(|key| assert_eq!(filter.remove(&key).unwrap(), Removal::Removed));
+    (60..200u64).chain(240..300).for_each(|key| assert_eq!(filter.take_out(&key).unwrap(), Removal::Removed));
     assert_eq!((filter.items(), filter.components()), (0, 1));
     assert_eq!(filter.rate_now(), 0.0);
 }
@@ -196,10 +201,10 @@ fn a_union_is_settled_holds_both_and_gives_every_key_back() {
         let there = filled(&pair, 130..290);
         here.merge(&there).unwrap();
         assert_eq!(here.counts(), [100, 90, 100]);
-        assert_eq!(here.numbers, [0, 1, 2]);
+        assert_eq!(here.mechanism.numbers, [0, 1, 2]);
         assert!((0..290u64).all(|key| here.contains(&key)));
         if here.has_counters() {
-            (0..290u64).for_each(|key| assert_eq!(here.remove(&key).unwrap(), Removal::Removed, "{key}"));
+            (0..290u64).for_each(|key| assert_eq!(here.take_out(&key).unwrap(), Removal::Removed, "{key}"));
             assert_eq!(here.rate_now(), 0.0);
         } else {
             let before = here.clone();
@@ -215,7 +220,7 @@ fn an_ambiguous_removal_changes_nothing_until_it_can_be_told() {
     let stuck: Vec<u64> = (0..1330).filter(|key| filter.addresses(key) > 1).collect();
     let before = filter.clone();
     for key in &stuck {
-        assert_eq!(filter.remove(key).unwrap(), Removal::Ambiguous);
+        assert_eq!(filter.take_out(key).unwrap(), Removal::Ambiguous);
         let bytes = key.to_le_bytes();
         let error = Remove::remove(&mut filter, Item::from(bytes.as_slice())).unwrap_err();
         assert!(matches!(error, Error::Ambiguous { .. }));
@@ -224,9 +229,9 @@ fn an_ambiguous_removal_changes_nothing_until_it_can_be_told() {
 
     let mut patient = filled(&base(7).retry(1024), 0..1330);
     for key in 0..1330u64 {
-        assert!(matches!(patient.remove(&key).unwrap(), Removal::Removed | Removal::Waiting));
+        assert!(matches!(patient.take_out(&key).unwrap(), Removal::Removed | Removal::Waiting));
     }
-    let waiting = patient.waiting.len() as f64;
+    let waiting = patient.mechanism.waiting.len() as f64;
     assert!(waiting < left_after_removing(&mut filter, &(0..1330).collect::<Vec<_>>()) / 2.0);
     assert_eq!(patient.items(), 0);
     assert_eq!(patient.stuck_share(), waiting, "in terms of at least one key");
@@ -238,10 +243,10 @@ fn an_ambiguous_removal_changes_nothing_until_it_can_be_told() {
 fn a_key_that_comes_back_takes_its_waiting_removal_along() {
     let mut filter = Builder::fixed(1, 0.01).unwrap().retry(3).build().unwrap();
     (0..2).for_each(|_| filter.add("rose").unwrap());
-    assert_eq!(filter.remove("rose").unwrap(), Removal::Waiting);
+    assert_eq!(filter.take_out("rose").unwrap(), Removal::Waiting);
     assert_eq!(filter.items(), 1);
     filter.add("rose").unwrap();
-    assert_eq!((filter.items(), filter.waiting.len(), filter.components()), (2, 0, 2));
+    assert_eq!((filter.items(), filter.mechanism.waiting.len(), filter.components()), (2, 0, 2));
 }
 
 #[test]
@@ -275,7 +280,7 @@ fn counters_at_their_end_stay_and_no_key_is_lost() {
     let mut filter = Builder::fixed(1_000, 0.01).unwrap().build().unwrap();
     (0..500u64).for_each(|key| filter.add(&key).unwrap());
     (0..20).for_each(|_| filter.add("rose").unwrap());
-    (0..20).for_each(|_| assert_eq!(filter.remove("rose").unwrap(), Removal::Removed));
+    (0..20).for_each(|_| assert_eq!(filter.take_out("rose").unwrap(), Removal::Removed));
     assert!(filter.contains("rose"), "its counters are frozen");
     assert!((0..500u64).all(|key| filter.contains(&key)));
     let stats = filter.stats();
@@ -391,7 +396,7 @@ fn an_exact_model_agrees_through_random_operations() {
                 }
                 2..20 if !held.is_empty() => {
                     let at = random.below(held.len() as u64) as usize;
-                    match filter.remove(&held[at]).unwrap() {
+                    match filter.take_out(&held[at]).unwrap() {
                         Removal::NotFound => panic!("a present key is lost"),
                         Removal::Ambiguous => {}
                         Removal::Removed | Removal::Waiting => drop(held.swap_remove(at)),
@@ -437,7 +442,7 @@ fn a_receiver_of_updates_has_the_senders_chain_bit_for_bit() {
                                 break;
                             }
                             let at = random.below(held.len() as u64) as usize;
-                            if filter.remove(&held[at]).unwrap() == Removal::Removed {
+                            if filter.take_out(&held[at]).unwrap() == Removal::Removed {
                                 held.swap_remove(at);
                             }
                         }
@@ -447,8 +452,9 @@ fn a_receiver_of_updates_has_the_senders_chain_bit_for_bit() {
                 if random.below(4) == 0 {
                     replica.apply(&publisher.update(&filter).unwrap()).unwrap();
                     assert_eq!(replica.filter().counts(), filter.counts());
-                    assert_eq!(replica.filter().numbers, filter.numbers);
-                    let (mine, theirs) = (filter.chain.components(), replica.filter().chain.components());
+                    assert_eq!(replica.filter().mechanism.numbers, filter.mechanism.numbers);
+                    let (mine, theirs) =
+                        (filter.mechanism.chain.components(), replica.filter().mechanism.chain.components());
                     for index in 0..filter.components() {
                         assert_eq!(mine.bit_image(index).unwrap(), theirs.bit_image(index).unwrap());
                         if image == Image::Counters {
@@ -470,7 +476,7 @@ fn a_hundredth_of_churn_costs_less_than_a_fifth_of_the_whole() {
     let whole = publisher.update(&filter).unwrap().len();
     let mut replaced = 0;
     for key in (0..50_000u64).step_by(100) {
-        replaced += u64::from(filter.remove(&key).unwrap() == Removal::Removed);
+        replaced += u64::from(filter.take_out(&key).unwrap() == Removal::Removed);
         filter.add(&(key + 1_000_000)).unwrap();
     }
     let delta = publisher.update(&filter).unwrap().len();
@@ -545,7 +551,7 @@ fn frames_whose_state_contradicts_itself_are_refused() {
                 state.u8(positions.len() as u8);
                 positions.iter().for_each(|&position| state.u64(position));
             }
-            Box::leak(Box::new(filter.chain.components().clone())).encode(encoder);
+            Box::leak(Box::new(filter.mechanism.chain.components().clone())).encode(encoder);
         };
         crate::codec::write_frame(KIND.facts(), &filter.config(), false, fill, &mut out).unwrap();
         Dynamic::from_bytes(&out)
