@@ -79,8 +79,9 @@ pub fn sane_numbers(filter: &AnyFilter) {
     }
     for items in [items, u64::MAX] {
         let rates = filter.expected(items);
-        let Rates { false_positive, false_negative, over_count, spurious_value, spurious_sets, unknown } = rates;
-        for share in [false_positive, false_negative, over_count, spurious_value, unknown] {
+        let Rates { false_positive, false_negative, over_count, spurious_value, spurious_sets, missing_sets, unknown } =
+            rates;
+        for share in [false_positive, false_negative, over_count, spurious_value, missing_sets, unknown] {
             assert!(
                 share.is_none_or(|share| (0.0..=1.0).contains(&share)),
                 "{:?} after {items} items: {rates:?}",

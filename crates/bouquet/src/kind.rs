@@ -55,6 +55,8 @@ pub enum ErrorClass {
     SpuriousValue,
     /// A key may be reported in a set that does not hold it.
     SpuriousSet,
+    /// A key may not be reported in a set that holds it.
+    MissingSet,
     /// A present key's value may be unknown, or a listing incomplete.
     Unknown,
     /// The removal of a present key may be refused with [`Error::Ambiguous`](crate::Error::Ambiguous), or leave traces
@@ -80,6 +82,7 @@ impl ErrorClass {
             ErrorClass::UnderCount => "under-counts",
             ErrorClass::SpuriousValue => "values for absent keys",
             ErrorClass::SpuriousSet => "extra sets",
+            ErrorClass::MissingSet => "missing sets",
             ErrorClass::Unknown => "unknown answers",
             ErrorClass::Undeletable => "refused removals",
         }
@@ -240,6 +243,8 @@ pub struct Rates {
     pub spurious_value: Option<f64>,
     /// Extra sets per query of an absent key.
     pub spurious_sets: Option<f64>,
+    /// Present keys, each in one set, that are reported in others alone.
+    pub missing_sets: Option<f64>,
     /// Present keys whose value is unknown.
     pub unknown: Option<f64>,
 }

@@ -94,7 +94,7 @@ pub use dynamic::split::{Split, SplitSettings};
 pub use error::{Error, Result};
 pub use files::{FileLock, abandon_saves};
 pub use key::{ByHash, Key};
-pub use sets::filter_bank::FilterBank;
+pub use sets::filter_bank::{FilterBank, FilterBankSettings};
 pub use shared::{SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};
 pub use shell::Filter;
 pub use values::bloomier::{Bloomier, BloomierSettings};

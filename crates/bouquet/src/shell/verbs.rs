@@ -49,7 +49,7 @@ impl<M: Take> Remove for Filter<M> {
 
 impl<M: Tally> Count for Filter<M> {
     fn count(&self, key: &[u8]) -> Multiplicity {
-        Filter::count(self, key)
+        Filter::<M>::count(self, key)
     }
 }
 

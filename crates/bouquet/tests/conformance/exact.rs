@@ -69,6 +69,7 @@ const NO_RATES: Rates = Rates {
     over_count: None,
     spurious_value: None,
     spurious_sets: None,
+    missing_sets: None,
     unknown: None,
 };
 

@@ -126,7 +126,7 @@ fn verbs_need_words_of_the_schema_that_are_not_the_usual_ones() {
 #[test]
 fn errors_and_verbs_fit_together() {
     use bouquet::kind::ErrorClass::{
-        FalseNegative, FalsePositive, OverCount, SpuriousSet, SpuriousValue, Undeletable, UnderCount,
+        FalseNegative, FalsePositive, MissingSet, OverCount, SpuriousSet, SpuriousValue, Undeletable, UnderCount,
     };
     each(|kind, facts| {
         let id = facts.id;
@@ -140,6 +140,7 @@ fn errors_and_verbs_fit_together() {
             (UnderCount, Verb::Count),
             (SpuriousValue, Verb::Get),
             (SpuriousSet, Verb::Classify),
+            (MissingSet, Verb::Classify),
             (Undeletable, Verb::Remove),
         ];
         for (class, verb) in needs {

@@ -386,7 +386,9 @@ impl Trial<'_> {
             let unknown: Amount<'_> = &|_, seen| u64::from(seen.answer == Some(Answer::Unknown));
             wanted.push(("unknown values", rates.unknown, unknown));
         }
-        if subject.can(Verb::Classify) && !subject.errs(ErrorClass::FalseNegative) {
+        if subject.can(Verb::Classify) && subject.errs(ErrorClass::MissingSet) {
+            wanted.push(("missing sets", rates.missing_sets, &own_set_is_missing));
+        } else if subject.can(Verb::Classify) && !subject.errs(ErrorClass::FalseNegative) {
             wanted.push(("own sets that are missing", Some(0.0), &own_set_is_missing));
         }
         self.verdicts(&wanted, |seed| self.effort.keys(seed, 0, self.load))

@@ -1,35 +1,17 @@
 //! What a bank's rates are, in theory and at this moment.
 
-use super::{Cells, FilterBank};
+use super::{Bank, Cells};
 use crate::error::{Error, Result};
 use crate::sets::codes::{self, Acceptance};
 use crate::store::Counters;
 use crate::theory::{self, partitioned};
 
-/// So many insertions, spread evenly over the sets.
+/// This many insertions, spread evenly over the sets.
 pub(super) fn evenly(items: u64, sets: u64) -> Vec<u64> {
     (0..sets).map(|set| items / sets + u64::from(set < items % sets)).collect()
 }
 
-impl FilterBank {
-    /// The chance, per set, that the set as it is now accepts an absent key.
-    ///
-    /// ```
-    /// use bouquet::sets::filter_bank::FilterBank;
-    /// let mut bank = FilterBank::with_size(3, 100, 1)?;
-    /// bank.insert("rose", 1)?;
-    /// assert_eq!(bank.set_rates(), [0.0, 0.01, 0.0], "one bit of a hundred is set");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn set_rates(&self) -> Vec<f64> {
-        if self.shape.is_coded() {
-            let acceptance = self.acceptance_now();
-            return (0..self.sets()).map(|set| acceptance.all_of(codes::code(set))).collect();
-        }
-        self.census().into_iter().map(|(_, rate)| rate).collect()
-    }
-
+impl Bank {
     /// For every filter, its ones (or counters in use) and its rate: the product of the fills of its slices.
     pub(super) fn census(&self) -> Vec<(u64, f64)> {
         let hashes = u64::from(self.shape.hashes);
@@ -89,12 +71,12 @@ impl FilterBank {
     }
 
     pub(super) fn acceptance(&self, counts: &[u64]) -> Acceptance {
-        Acceptance::expected(counts, self.shape.bits / u64::from(self.shape.hashes), self.shape.hashes)
+        Acceptance::expected(counts, self.shape.slice_bits(), self.shape.hashes)
     }
 
     /// Of a coded bank, which filters accept together as they are now.
     pub(super) fn acceptance_now(&self) -> Acceptance {
-        let slice = self.shape.bits / u64::from(self.shape.hashes);
+        let slice = self.shape.slice_bits();
         let word = |position| match &self.cells {
             Cells::Bits(matrix) => matrix.row_word(position, 0),
             Cells::Counters(_) => 0,
@@ -108,7 +90,7 @@ impl FilterBank {
         let total: u128 = self.tallies.iter().map(|tally| u128::from(tally.items)).sum();
         let shares = self.tallies.iter().map(|tally| u128::from(tally.items));
         if total == 0 {
-            return evenly(items, self.sets());
+            return evenly(items, self.shape.sets);
         }
         // A share is at most the total, so the quotient is at most `items`.
         shares.map(|share| ((share * u128::from(items) + total / 2) / total) as u64).collect()
@@ -117,27 +99,6 @@ impl FilterBank {
     pub(super) fn expected_rates(&self, counts: &[u64]) -> Vec<f64> {
         let rate = |(set, &n)| partitioned::rate(self.filter_bits(set), n, self.shape.hashes);
         (0..).zip(counts).map(rate).collect()
-    }
-
-    /// Of a coded bank, the expected share of a set's members whose code is read wrongly, with the items it has now.
-    /// `None` for a set that is not there and for a bank that is not coded.
-    ///
-    /// ```
-    /// use bouquet::{kind::Config, sets::filter_bank::{FilterBank, KIND}};
-    /// let config = Config::new(KIND.facts()).set("layout", "coded")?.set("sets", "3")?.set("items", "1000")?;
-    /// let mut bank = FilterBank::from_config(&config)?;
-    /// (0..300u64).try_for_each(|key| bank.insert(&key, 1).map(|_| ()))?;
-    /// assert!(bank.wrong_code_rate(0) > Some(0.0), "01 may be read as 11");
-    /// assert_eq!(bank.wrong_code_rate(2), Some(0.0), "11 cannot gain a bit");
-    /// assert_eq!(bank.wrong_code_rate(3), None);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn wrong_code_rate(&self, set: u64) -> Option<f64> {
-        (self.shape.is_coded() && set < self.sets()).then(|| {
-            let counts: Vec<_> = self.tallies.iter().map(|tally| tally.items).collect();
-            self.acceptance(&counts).any_of(!codes::code(set))
-        })
     }
 
     /// How many filters may vary together.

@@ -1,9 +1,10 @@
 //! Tests of the filter bank.
 
 use super::*;
-use crate::kind::{Rates, Structure};
+use crate::capability::{Insert, Item, Multiplicity};
+use crate::kind::{Config, Structure};
+use crate::sets::{Policy, Resolution};
 use crate::store::matrix::ROW_READS;
-use crate::theory::bank;
 
 fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
@@ -69,7 +70,7 @@ fn sixty_four_sets_at_one_percent_resolve_as_predicted() {
 
 /// The relative standard deviation of a filter's fill.
 fn fill_deviation(bank: &FilterBank) -> f64 {
-    let (mean, variance) = bank.expected_ones()[0];
+    let (mean, variance) = bank.mechanism.expected_ones()[0];
     variance.sqrt() / mean
 }
 
@@ -125,7 +126,8 @@ fn coded_banks_read_wrong_sets_as_often_as_predicted() {
             let read = bank.coded_set(&key).unwrap();
             // A false bit adds to the code, it never takes away; and the candidates include the truth.
             assert_eq!(codes::code(read) & codes::code(key % 7), codes::code(key % 7));
-            assert!(bank.classify(&key).contains(&(key % 7)) && bank.contains_in(&key, key % 7));
+            assert!(bank.candidates(&key).contains(&(key % 7)) && bank.contains_in(&key, key % 7));
+            assert_eq!(bank.classify(&key), [read]);
             wrong[(key % 7) as usize] += u64::from(read != key % 7);
         }
         expected = std::array::from_fn(|set| bank.wrong_code_rate(set as u64).unwrap());
@@ -304,7 +306,7 @@ fn unions_are_the_banks_of_the_unions_and_intersections_keep_what_is_common() {
             let twice = (400..600u64).filter(|key| union.count(key, key % 5).unwrap().count >= 2).count();
             assert_eq!(twice, 200);
         } else {
-            assert_eq!(union.cells, whole.cells);
+            assert_eq!(union.mechanism.cells, whole.mechanism.cells);
         }
         let mut common = a.clone();
         common.intersect(&b).unwrap();
@@ -333,9 +335,9 @@ fn added_sets_work_and_removed_ones_leave_the_others_alone() {
         }
         assert!((0..900u64).all(|key| bank.contains_in(&key, key % 3)));
         assert!((3..70).all(|set| bank.contains_in(&(10_000 + set), set)));
-        assert_eq!(bank.stats().bits, bank.shape.store_bits().unwrap());
+        assert_eq!(bank.stats().bits, bank.mechanism.shape.store_bits().unwrap());
         assert_eq!(FilterBank::from_bytes(&bank.to_bytes()).unwrap(), bank);
-        if bank.shape.is_coded() {
+        if bank.mechanism.shape.is_coded() {
             assert!(matches!(bank.remove_set(1), Err(Error::Unsupported { .. })));
             assert!(matches!(bank.clear_set(1), Err(Error::Unsupported { .. })));
             continue;
@@ -396,7 +398,7 @@ fn a_keyed_bank_with_one_full_set_is_refused() {
         let frame = |bank: &FilterBank| crate::codec::without_code(bank.to_bytes());
         let open = |bank: &FilterBank| crate::AnyFilter::from_bytes_with(&frame(bank), &options);
         assert!(open(&bank).unwrap().contains().unwrap().contains(&7u64.to_le_bytes()));
-        let Cells::Bits(matrix) = &mut bank.cells else { unreachable!("a bank of bits") };
+        let Cells::Bits(matrix) = &mut bank.mechanism.cells else { unreachable!("a bank of bits") };
         (0..matrix.positions(3)).for_each(|position| {
             matrix.set(3, position);
         });
