@@ -14,7 +14,7 @@ use crate::output::{number, optional, plain, print_json, print_rows};
 /// Print what a filter is: kind, size, fill, expected rate, hashing, parameters
 ///
 /// A keyed filter can be looked at without its secret. The expected rate is that of this very filter as full as it is,
-/// not the one it was made for.
+/// not the one it was made for. Some kinds tell more, such as the removals that they had to refuse.
 #[derive(Args)]
 pub struct Info {
     /// The filter; `-` is standard input
@@ -41,10 +41,13 @@ impl Info {
         let bits_per_item = (stats.items > 0).then(|| stats.bits as f64 / stats.items as f64);
         let rate = stats.fpr.or_else(|| filter.expected(stats.items).false_positive);
         let seed = format!("{:#018x}", hashing.seed());
+        let figures = filter.figures();
 
         if self.json {
             let parameters: Map<_, _> =
                 config.settings().map(|(parameter, setting)| (parameter.name.into(), in_json(setting))).collect();
+            let figures: Map<_, _> =
+                figures.iter().map(|figure| (figure.name.replace(' ', "_"), in_json(figure.value))).collect();
             print_json(&json!({
                 "kind": facts.id,
                 "items": stats.items,
@@ -58,12 +61,13 @@ impl Info {
                 "version": header.version,
                 "bytes": header.bytes,
                 "parameters": parameters,
+                "figures": figures,
             }))?;
             return Ok(Found::Something);
         }
         let parameters: Vec<_> =
             config.settings().map(|(parameter, setting)| format!("{}={setting}", parameter.name)).collect();
-        print_rows(&[
+        let mut rows = vec![
             ("kind", format!("{} ({})", facts.id, facts.name())),
             ("items", stats.items.to_string()),
             ("bits", stats.bits.to_string()),
@@ -76,7 +80,11 @@ impl Info {
             ("version", header.version.to_string()),
             ("bytes", header.bytes.to_string()),
             ("parameters", plain(&parameters.join(" "))),
-        ])?;
+        ];
+        // What only this kind tells stands before the parameters.
+        let parameters = rows.len() - 1;
+        rows.splice(parameters..parameters, figures.iter().map(|figure| (figure.name, figure.value.to_string())));
+        print_rows(&rows)?;
         Ok(Found::Something)
     }
 }

@@ -51,7 +51,8 @@ impl Remove {
             }
         }
         drop(reader);
-        if removed > 0 {
+        // A kind may count what it had to refuse.
+        if removed + stuck > 0 {
             destination.save(&filter, Coding::Usual)?;
         }
         let path = self.filter.display();

@@ -529,7 +529,7 @@ fn stored(shape: &Shape, improved_from: u64, items: u64) -> u64 {
     }
     let step = (shape.capacity / STEPS).max(1);
     let (mut stored, mut arrivals) = (improved_from, improved_from as f64);
-    // A chain has at most so many components.
+    // A chain has at most as many components as a frame has stores.
     let most = shape.capacity.saturating_mul(crate::codec::MAX_SECTIONS as u64);
     while stored < most {
         let accepted = 1.0 - shape.rate(stored + step / 2);

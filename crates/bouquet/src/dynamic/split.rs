@@ -356,7 +356,7 @@ impl Code for Rows {
 }
 
 impl Split {
-    /// So many rows of `bits` bits, with `hashes` positions per key.
+    /// `rows` rows of `bits` bits, with `hashes` positions per key.
     ///
     /// ```
     /// use bouquet::dynamic::split::Split;

@@ -70,7 +70,7 @@ fn nonzero(counters: &Counters) -> Result<BitStore> {
 }
 
 impl Cells {
-    /// So many empty components.
+    /// `count` empty components.
     pub(crate) fn zeroed(count: u64, shape: Shape, arrangement: Arrangement) -> Result<Self> {
         let form = if arrangement.counters {
             let rows = (0..count).map(|_| Counters::zeroed(shape.bits, COUNTER_BITS)).collect::<Result<Vec<_>>>()?;
@@ -122,7 +122,7 @@ impl Cells {
         }
     }
 
-    /// The share of all cells that are in use, and the largest that honest filling with so many keys in each component
+    /// The share of all cells that are in use, and the largest that honest filling with `items[i]` keys in component i
     /// reaches: the mean and 8 standard deviations. A frozen counter may belong to keys that are long gone.
     pub(crate) fn fill(&self, used: &[u64], items: &[u64]) -> (f64, f64) {
         let Shape { bits, hashes, .. } = self.shape;
@@ -197,7 +197,7 @@ impl Cells {
         }
     }
 
-    /// Reads the stores of so many components, all that are left in the frame.
+    /// Reads the stores of `count` components, all that are left in the frame.
     pub(crate) fn decode(
         decoder: &mut Decoder<'_>,
         count: usize,

@@ -287,7 +287,7 @@ impl Builder {
         self
     }
 
-    /// Components that are made to be sent: more bits in memory, at most so many per key, and fewer positions per key, so
+    /// Components that are made to be sent: more bits in memory, at most `memory_bits` per key, and fewer positions per key, so
     /// that the [compressed](crate::AnyFilter::to_compressed_bytes) frame is shorter. Implies bits.
     ///
     /// ```

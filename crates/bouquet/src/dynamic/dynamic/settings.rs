@@ -136,7 +136,7 @@ const DEVIATION: Parameter = Parameter::real(
 );
 const MEMORY_BITS: Parameter = Parameter::real(
     "memory-bits",
-    "sized to be sent: the shortest message with at most so many bits per key in memory (bits alone)",
+    "sized to be sent: the shortest message with at most this many bits per key in memory (bits alone)",
     0.0,
     1e6,
 );

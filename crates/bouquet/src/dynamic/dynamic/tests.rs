@@ -226,6 +226,16 @@ fn an_ambiguous_removal_changes_nothing_until_it_can_be_told() {
         assert!(matches!(error, Error::Ambiguous { .. }));
     }
     assert_eq!(filter, before);
+    // Each was refused twice, which is told and kept, and added up by a union.
+    let refused = 2 * stuck.len() as u64;
+    assert_eq!(filter.ambiguous_removals(), refused);
+    assert!(filter.stuck_share() == 0.0 && before.ambiguous_removals() == 0);
+    let mut again = Dynamic::from_bytes(&filter.to_bytes()).unwrap();
+    assert_eq!(again.ambiguous_removals(), refused);
+    again.merge(&filter).unwrap();
+    assert_eq!(again.ambiguous_removals(), 2 * refused);
+    let told = |filter: &Dynamic| AnyFilter::from_structure(filter.clone()).unwrap().figures();
+    assert!(told(&filter).contains(&Figure { name: "ambiguous removals", value: Setting::Count(refused) }));
 
     let mut patient = filled(&base(7).retry(1024), 0..1330);
     for key in 0..1330u64 {
@@ -354,6 +364,15 @@ fn settings_size_the_filter_as_the_builder_does() {
     assert_eq!(shape(&[("gamma", "0.1")]).capacity, 1330);
     assert_eq!(shape(&[("bits", "1280")]), BASE);
     assert!(shape(&[]).plain_rate(1330) <= 0.0098, "the rate that was asked for is kept");
+    // Sizes of nodes by their quartiles: as with all of them, up to what the quartiles leave open.
+    let sizes: Vec<u64> = (0..400).map(|i| 1 + i * i / 150).collect();
+    let quartiles = [sizes[99], sizes[199], sizes[299]].map(|size| size.to_string());
+    let items = sizes[399].to_string();
+    let settings = [("items", items.as_str()), ("distribution", "nodes"), ("quarter", &quartiles[0])];
+    let by_quartiles =
+        shape(&[&settings[..], &[("median", &quartiles[1]), ("three-quarters", &quartiles[2])]].concat());
+    let by_all = Builder::nodes(&sizes, 0.0098).unwrap().shape();
+    assert!(by_quartiles.capacity.abs_diff(by_all.capacity) * 5 <= by_all.capacity, "{by_quartiles:?} {by_all:?}");
 }
 
 #[test]
@@ -565,4 +584,12 @@ fn frames_whose_state_contradicts_itself_are_refused() {
     assert!(frame(3, 3, [0, 1, 2], 134, &[]).is_err(), "more keys than fit");
     assert!(frame(3, 3, [0, 1, 2], 100, &[&[1], &[2], &[3]]).is_err(), "more removals than may wait");
     assert!(frame(3, 3, [0, 1, 2], 100, &[&[2, 1]]).is_err(), "positions out of order");
+    let with_zero = |encoder: &mut Encoder<'static>| {
+        let empty: &'static Dynamic = Box::leak(Box::new(base(1).retry(2).build().unwrap()));
+        empty.encode(encoder);
+        encoder.state().u64(0);
+    };
+    let mut out = Vec::new();
+    crate::codec::write_frame(KIND.facts(), &filter.config(), false, with_zero, &mut out).unwrap();
+    assert!(Dynamic::from_bytes(&out).is_err(), "a number of refusals that is 0 is left out");
 }
