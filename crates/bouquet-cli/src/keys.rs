@@ -153,6 +153,7 @@ impl Input {
         while let Some(batch) = reader.next_batch()? {
             held.take(&batch)?;
         }
+        held.is_all = true;
         Ok(held)
     }
 }
@@ -258,6 +259,21 @@ impl Reader {
         self.first += self.spans.len() as u64;
         let name = name_of(&self.source);
         Ok(Some(Batch { data: &self.data, spans: &self.spans, name, first }))
+    }
+
+    /// Reads ahead: all keys if they are few, otherwise the first million or those of the first 32 MiB.
+    pub fn begin(&mut self) -> Result<Held, Failure> {
+        const KEYS: usize = 1 << 20;
+        const BYTES: usize = 1 << 25;
+        let mut held = Held::default();
+        while held.spans.len() < KEYS && held.data.len() < BYTES {
+            let Some(batch) = self.next_batch()? else {
+                held.is_all = true;
+                break;
+            };
+            held.take(&batch)?;
+        }
+        Ok(held)
     }
 
     /// Takes the complete records among the bytes that are there.
@@ -406,6 +422,8 @@ pub struct Held {
     data: Vec<u8>,
     spans: Vec<Range<usize>>,
     parts: Vec<Part>,
+    /// Whether there are no more.
+    is_all: bool,
 }
 
 /// Records of one source, up to a batch of them.
@@ -435,6 +453,11 @@ impl Held {
     /// The number of keys, duplicates included.
     pub fn len(&self) -> u64 {
         self.spans.len() as u64
+    }
+
+    /// Whether all keys are here.
+    pub fn is_all(&self) -> bool {
+        self.is_all
     }
 
     /// The keys, a batch at a time.

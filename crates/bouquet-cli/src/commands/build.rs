@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bouquet::capability::{Dataset, NoteType};
 use bouquet::hash::Hashing;
-use bouquet::kind::{Config, Kind};
+use bouquet::kind::{Config, Kind, Verb};
 use bouquet::theory::collisions::floor;
 use bouquet::{AnyFilter, registry};
 use clap::Args;
@@ -21,8 +21,9 @@ use crate::output::{Coding, Destination, Waiting, number};
 ///
 /// Without --items the lines of the files are counted first; duplicates count, so that this is an upper bound of the
 /// distinct keys. Keys from standard input cannot be counted first: without --items and --kind they get a kind that
-/// grows; with a --kind that must know their number they are held in memory. Kinds that are built once (those that
-/// `bouquet kinds --can build_from` lists, with settings that cannot insert) hold their keys in memory in any case.
+/// grows, sized for up to a million keys that are read ahead; with a --kind that must know their number they are held in
+/// memory. Kinds that are built once (those that `bouquet kinds --can build_from` lists, with settings that cannot insert)
+/// hold their keys in memory in any case.
 ///
 /// OUT is written beside, synced and renamed: an interrupted run leaves the old file whole.
 #[derive(Args)]
@@ -123,7 +124,7 @@ impl Build {
         let filter = match held {
             Some(held) if built_once => self.build_once(kind, &config, &held)?,
             Some(held) => fill(&config, &held)?,
-            None => self.stream(&config)?,
+            None => self.stream(kind, &config)?,
         };
         if grows_by_default {
             say(&why);
@@ -163,10 +164,18 @@ impl Build {
         Ok(if self.strong { Hashing::keyed_high(secret) } else { Hashing::keyed(secret) })
     }
 
-    fn stream(&self, config: &Config) -> Result<AnyFilter, Failure> {
-        let mut filter = AnyFilter::new(config)?;
-        filter.insert()?;
+    fn stream(&self, kind: &Kind, config: &Config) -> Result<AnyFilter, Failure> {
         let mut reader = self.input.read("building");
+        let (mut config, mut begun) = (config.clone(), Held::default());
+        if kind.can(Verb::Grow) && !config.is_set("items") && config.count("items").is_some() {
+            begun = reader.begin()?;
+            config = sized_by(config, &begun)?;
+        }
+        let mut filter = AnyFilter::new(&config)?;
+        filter.insert()?;
+        for batch in begun.batches() {
+            insert(&mut filter, batch, None)?;
+        }
         while let Some(batch) = reader.next_batch()? {
             insert(&mut filter, batch, None)?;
         }
@@ -191,6 +200,18 @@ impl Build {
 /// The number of different keys.
 fn distinct(held: &Held, note: NoteType) -> u64 {
     held.batches().flat_map(|batch| batch.keys(note)).collect::<HashSet<_>>().len() as u64
+}
+
+/// A filter that grows begins with the size of what is known: as large as all keys, or twice as large as those that came
+/// first, since at least one more comes. It then has few components instead of many small ones.
+///
+/// A component is closed at half fill, which n keys may reach early: not 2 sqrt(n) keys early, which are six standard
+/// deviations with four positions per key, and more with more.
+fn sized_by(config: Config, begun: &Held) -> Result<Config, Failure> {
+    let keys = begun.len();
+    let items = if begun.is_all() { keys + (2.0 * (keys as f64).sqrt()).ceil() as u64 } else { keys.saturating_mul(2) };
+    let usual = config.count("items").unwrap_or(1);
+    Ok(config.set("items", &items.max(usual).to_string())?)
 }
 
 fn fill(config: &Config, held: &Held) -> Result<AnyFilter, Failure> {

@@ -153,7 +153,7 @@ fn info_has_stable_fields() {
     place.filter("f", 1000);
     let info = place.run(&["info", "--json", "f"]).found().json();
     let fields: Vec<_> = info.as_object().unwrap().keys().map(String::as_str).collect();
-    let expected = "kind items bits bits_per_item fill hashes fpr_expected hash seed version bytes parameters";
+    let expected = "kind items bits bits_per_item fill hashes fpr_expected hash seed version bytes parameters figures";
     assert_eq!(fields.join(" "), expected);
     assert_eq!(info["items"], 1000);
     assert_eq!(info["bytes"], place.read("f").len());

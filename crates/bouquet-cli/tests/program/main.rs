@@ -8,6 +8,7 @@ mod commands;
 mod external;
 mod files;
 mod frequencies;
+mod growing;
 mod limits;
 mod messages;
 mod place;

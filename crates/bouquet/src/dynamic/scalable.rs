@@ -234,6 +234,17 @@ impl Component for Slices {
             true
         });
     }
+
+    #[inline]
+    fn prefetch_first(&self, digest: Digest) {
+        let words = self.bits.words();
+        // The second position is in the second slice, and so is the end.
+        let slice_bits = self.shape.level.slice_bits;
+        self.shape.all(digest, |position| {
+            prefetch(words, (position / 64) as usize);
+            position < slice_bits
+        });
+    }
 }
 
 /// Components of falling rates.
