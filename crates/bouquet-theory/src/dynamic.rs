@@ -10,7 +10,7 @@
 pub mod sizing;
 
 use super::special::probability;
-use super::standard::limit_rate;
+use super::standard::{expected_rate, limit_rate};
 
 /// The shape of a chain: what all of its components have in common.
 ///
@@ -210,6 +210,55 @@ impl Shape {
     /// ```
     pub fn improved_from(&self) -> u64 {
         first(|n| self.improved_ratio(n) >= 1.0).unwrap_or(u64::MAX)
+    }
+
+    /// (3) with the rate of finite filters: that of full components and one with the rest of n keys.
+    ///
+    /// ```
+    /// # use bouquet_theory::dynamic::Shape;
+    /// let shape = Shape { bits: 1280, hashes: 7, capacity: 133 };
+    /// assert!(shape.finite_rate(1330) > shape.rate(1330), "filters of finite size err more often");
+    /// assert!((shape.finite_rate(1330) / shape.rate(1330) - 1.0).abs() < 0.02);
+    /// ```
+    pub fn finite_rate(&self, n: u64) -> f64 {
+        let rate = |n: u64| expected_rate(self.bits, n, self.hashes);
+        let capacity = self.capacity.max(1);
+        let full = n / capacity;
+        // The logarithm of a product of as many factors as there are full components. None of them is no factor, even where
+        // one would be zero.
+        let of_full = if full == 0 { 0.0 } else { full as f64 * (-rate(capacity)).ln_1p() };
+        let log = of_full + (-rate(n % capacity)).ln_1p();
+        probability(-log.exp_m1())
+    }
+
+    /// How many of n distinct keys are stored, when from `from` on those are skipped that seem present: to store one more
+    /// takes 1 / (1 - rate) arrivals, with the rate of that moment. Ends with `most` components.
+    ///
+    /// ```
+    /// # use bouquet_theory::dynamic::Shape;
+    /// let shape = Shape { bits: 1280, hashes: 7, capacity: 133 };
+    /// assert_eq!(shape.stored(1_000, 500, 100), 500, "no key is skipped yet");
+    /// assert!((1_200..1_300).contains(&shape.stored(0, 1_330, 100)));
+    /// ```
+    pub fn stored(&self, from: u64, n: u64, most: u64) -> u64 {
+        /// Pieces of a component in which the rate is taken as constant.
+        const STEPS: u64 = 64;
+        if n <= from {
+            return n;
+        }
+        let step = (self.capacity / STEPS).max(1);
+        let (mut stored, mut arrivals) = (from, from as f64);
+        let most = self.capacity.saturating_mul(most);
+        while stored < most {
+            let accepted = 1.0 - self.rate(stored + step / 2);
+            let left = (n as f64 - arrivals) * accepted;
+            if left <= step as f64 {
+                return stored + left.max(0.0) as u64;
+            }
+            arrivals += step as f64 / accepted;
+            stored += step;
+        }
+        stored
     }
 
     /// (13) m1 / (s m), the bits of a plain filter with the rate of s full components, in terms of theirs.

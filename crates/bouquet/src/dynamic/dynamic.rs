@@ -1,7 +1,7 @@
 #![doc = include_str!("dynamic.md")]
 
 use crate::capability::NoteType;
-use crate::codec::{Decoder, Encoder};
+use crate::codec::{Decoder, Encoder, MAX_SECTIONS};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, Positions};
 use crate::kind::{ErrorClass, Facts, Figure, Kind, Plan, Rates, Setting, Stats, Text, kind};
@@ -9,7 +9,6 @@ use crate::parts::chain::{Chain, Found, Pick};
 use crate::parts::equal_components::{Cells, positions};
 use crate::shell::{Code, Expand, Filter, Hashed, Mechanism, Put, Take, Test, Unite};
 use crate::theory::dynamic::{Shape, chain_limit};
-use crate::theory::standard;
 
 mod builder;
 mod delta;
@@ -311,7 +310,7 @@ impl Mechanism for Chained {
     fn plan(settings: &DynamicSettings) -> Result<Plan> {
         let design = Design::new(settings)?;
         let components = design.shape.components(settings.items.unwrap_or(1));
-        let fpr = settings.items.map(|items| rate_of_stored(&design.shape, items));
+        let fpr = settings.items.map(|items| design.shape.finite_rate(items));
         let bits = design.store_bits(components)?;
         Ok(Plan { bits, hashes: design.shape.hashes, items: settings.items, fpr })
     }
@@ -358,11 +357,9 @@ impl Mechanism for Chained {
     }
 
     fn expected(&self, items: u64) -> Rates {
-        let stored = match self.design.insertion {
-            Insertion::Plain => items,
-            Insertion::Auto | Insertion::Improved => stored(&self.design.shape, self.improved_from, items),
-        };
-        Rates { false_positive: Some(rate_of_stored(&self.design.shape, stored)), ..Rates::default() }
+        let shape = &self.design.shape;
+        let stored = shape.stored(self.improved_from, items, MAX_SECTIONS as u64);
+        Rates { false_positive: Some(shape.finite_rate(stored)), ..Rates::default() }
     }
 
     /// State: the number of components (4 bytes), the number of the next (8), and of each its number (8) and items (8);
@@ -506,41 +503,6 @@ impl Code for Chained {
     fn entropy_bits(&self) -> f64 {
         self.chain.components().entropy_bits()
     }
-}
-
-/// The expected rate of full components and one with the rest of `items` keys. (3) with the rate of finite filters.
-fn rate_of_stored(shape: &Shape, items: u64) -> f64 {
-    let rate = |n: u64| standard::expected_rate(shape.bits, n, shape.hashes);
-    let full = items / shape.capacity;
-    // The logarithm of a product of as many factors as there are full components.
-    // None of them is no factor, even where one would be zero.
-    let of_full = if full == 0 { 0.0 } else { full as f64 * (-rate(shape.capacity)).ln_1p() };
-    let log = of_full + (-rate(items % shape.capacity)).ln_1p();
-    (-log.exp_m1()).clamp(0.0, 1.0)
-}
-
-/// How many of `items` distinct keys are stored, when from `improved_from` on those are skipped that seem present. To store
-/// one more takes 1 / (1 - rate) arrivals, with the rate of that moment.
-fn stored(shape: &Shape, improved_from: u64, items: u64) -> u64 {
-    /// Pieces of a component in which the rate is taken as constant.
-    const STEPS: u64 = 64;
-    if items <= improved_from {
-        return items;
-    }
-    let step = (shape.capacity / STEPS).max(1);
-    let (mut stored, mut arrivals) = (improved_from, improved_from as f64);
-    // A chain has at most as many components as a frame has stores.
-    let most = shape.capacity.saturating_mul(crate::codec::MAX_SECTIONS as u64);
-    while stored < most {
-        let accepted = 1.0 - shape.rate(stored + step / 2);
-        let left = (items as f64 - arrivals) * accepted;
-        if left <= step as f64 {
-            return stored + left.max(0.0) as u64;
-        }
-        arrivals += step as f64 / accepted;
-        stored += step;
-    }
-    stored
 }
 
 #[cfg(test)]

@@ -206,13 +206,17 @@ impl Component for Slices {
 
     #[inline]
     fn add(&mut self, digest: Digest) {
-        let mut ones = self.ones();
-        let Slices { shape, bits, .. } = self;
+        // They are counted before the first bit is added.
+        self.ones();
+        let Slices { shape, bits, ones } = self;
+        let mut more = 0;
         shape.all(digest, |position| {
-            ones += u64::from(bits.set(position));
+            more += u64::from(bits.set(position));
             true
         });
-        self.ones = OnceLock::from(ones);
+        if let Some(ones) = ones.get_mut() {
+            *ones += more;
+        }
     }
 
     /// Room means that another key cannot make more than half of the bits one.

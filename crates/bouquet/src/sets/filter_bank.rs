@@ -67,6 +67,13 @@ pub struct Bank {
 }
 
 impl Bank {
+    /// An empty bank by rows whose sets have these sizes.
+    fn by_sizes(shape: Shape, sizes: impl Iterator<Item = u64>) -> Result<Self> {
+        let rows = sizes.map(BitStore::zeroed).collect::<Result<Vec<_>>>()?;
+        let tallies = vec![Tally::default(); rows.len()];
+        Ok(Bank { shape, cells: Cells::Bits(BitMatrix::from_rows(rows)), tallies })
+    }
+
     fn filter_bits(&self, filter: u64) -> u64 {
         match &self.cells {
             Cells::Bits(matrix) => matrix.positions(filter),
@@ -244,6 +251,12 @@ impl Mechanism for Bank {
             Cells::Bits(BitMatrix::zeroed(shape.filters(), shape.bits, shape.orientation())?)
         };
         Ok(Bank { shape, cells, tallies: vec![Tally::default(); shape.sets as usize] })
+    }
+
+    /// Sets keep their sizes.
+    fn emptied(&self, settings: &FilterBankSettings, hashing: &Hashing) -> Result<Self> {
+        let Some(sizes) = self.own_sizes() else { return Self::empty(settings, hashing) };
+        Self::by_sizes(self.shape, sizes)
     }
 
     /// The number of sets may change, so it is no part of the domain.

@@ -87,6 +87,11 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
     /// those that draw random numbers of their own from its seed.
     fn empty(settings: &Self::Settings, hashing: &Hashing) -> Result<Self>;
 
+    /// The same without its keys.
+    fn emptied(&self, settings: &Self::Settings, hashing: &Hashing) -> Result<Self> {
+        Self::empty(settings, hashing)
+    }
+
     /// What separates the digests of a secret: filters of another kind or shape get unrelated ones.
     fn domain(settings: &Self::Settings) -> String;
 

@@ -12,7 +12,7 @@ use bouquet::{AnyFilter, Error};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
-use crate::subject::{Because, Keys, Observed, Subject, Verdict, observe};
+use crate::subject::{Because, Keys, Observed, Subject, Verdict, observe, only_refused};
 
 laws! {
     random_operations_agree_with_an_exact_model needs [Insert];
@@ -145,7 +145,7 @@ impl Pair<'_> {
             Op::Grow => self.filter.grow().because("grow")?.grow(),
         };
         let Err(error) = done else { return Ok(()) };
-        ensure!(self.filter.to_bytes() == before, "{op:?} is refused, yet has changed the filter");
+        only_refused(self.subject, &format!("refused {op:?}"), &before, &self.filter, &Keys::new(0..UNIVERSE))?;
         let allowed = match (&error, op) {
             (Error::Full { .. }, _) => true,
             (Error::Ambiguous { .. }, Op::Remove(_)) => self.subject.errs(ErrorClass::Undeletable),
@@ -195,7 +195,8 @@ impl Pair<'_> {
             None => {}
         }
         if let (Some(sets), Note::Group(own)) = (&seen.sets, self.subject.note(number)) {
-            ensure!(sets.contains(&own) || lost, "its own set is missing");
+            let missing = lost || self.errs(ErrorClass::MissingSet);
+            ensure!(sets.contains(&own) || missing, "its own set is missing");
         }
         Ok(())
     }

@@ -428,6 +428,19 @@ pub fn unchanged(what: &str, before: &[u8], filter: &AnyFilter) -> Verdict {
     Ok(())
 }
 
+/// A refusal changes nothing, bit for bit. Only a kind that tells how often it refused changes by that: whatever else it tells
+/// and answers is as before.
+pub fn only_refused(subject: &Subject, what: &str, before: &[u8], filter: &AnyFilter, keys: &Keys) -> Verdict {
+    if before == filter.to_bytes() {
+        return Ok(());
+    }
+    let earlier = subject.reopen(before).because("reading the frame from before a refusal")?;
+    ensure!(earlier.figures() != filter.figures(), "{what}: the filter has changed");
+    ensure!(earlier.stats() == filter.stats(), "{what}: {:?} became {:?}", earlier.stats(), filter.stats());
+    ensure!(earlier.config() == filter.config(), "{what}: the settings have changed");
+    alike(what, &earlier, filter, keys)
+}
+
 /// The error is the expected one.
 pub fn refused<T>(what: &str, result: bouquet::Result<T>, expected: impl Fn(&Error) -> bool) -> Verdict {
     match result {

@@ -6,7 +6,8 @@ use bouquet::kind::{Config, ErrorClass, Verb};
 use bouquet::{AnyFilter, Error};
 
 use crate::subject::{
-    ABSENT, Because, Keys, Subject, Verdict, alike, found, found_count, observe, probe, refused, unchanged,
+    ABSENT, Because, Keys, Subject, Verdict, alike, found, found_count, observe, only_refused, probe, refused,
+    unchanged,
 };
 
 laws! {
@@ -320,7 +321,7 @@ fn wrong_removals_leave_a_filter_that_works(subject: &Subject) -> Verdict {
             match (subject.remove(&mut filter, number), before) {
                 (Ok(()) | Err(Error::NotPresent | Error::Ambiguous { .. }), None) | (Ok(()), Some(_)) => {}
                 (Err(Error::NotPresent | Error::Ambiguous { .. }), Some(before)) => {
-                    unchanged("a refused removal", &before, &filter)?;
+                    only_refused(subject, "a refused removal", &before, &filter, &probe(ITEMS))?;
                 }
                 (Err(error), _) => return Err(format!("removing key {number}: {error}")),
             }

@@ -8,7 +8,7 @@ use crate::hash::Hashing;
 use crate::key::Key;
 use crate::sets::{Policy, Resolution, codes};
 use crate::shell::{Group, Mechanism, Settings};
-use crate::store::{BitMatrix, BitStore, Counters};
+use crate::store::Counters;
 use crate::theory::{Size, partitioned};
 
 impl FilterBank {
@@ -64,9 +64,7 @@ impl FilterBank {
         };
         asked.check()?;
         let settings = Bank::resolve(&asked)?;
-        let rows = sizes.iter().map(|&bits| BitStore::zeroed(bits)).collect::<Result<Vec<_>>>()?;
-        let tallies = vec![Tally::default(); rows.len()];
-        let bank = Bank { shape: Shape::new(&settings)?, cells: Cells::Bits(BitMatrix::from_rows(rows)), tallies };
+        let bank = Bank::by_sizes(Shape::new(&settings)?, sizes.into_iter())?;
         Ok(Self::of_parts(bank, settings, &Hashing::default(), 0))
     }
 

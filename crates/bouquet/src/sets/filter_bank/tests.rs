@@ -217,6 +217,8 @@ fn sizes_per_set_give_every_set_its_rate() {
         assert!(now <= 0.02 * 1.5 && (now > 0.01 || set == 3));
     }
     assert_eq!(FilterBank::from_bytes(&bank.to_bytes()).unwrap(), bank);
+    bank.clear().unwrap();
+    assert_eq!(bank, FilterBank::with_sizes(&sizes, 0.02).unwrap(), "an emptied bank keeps its sizes");
     assert!(FilterBank::with_sizes(&[], 0.01).is_err());
     assert!(FilterBank::with_sizes(&[5, 5], f64::NAN).is_err());
     assert!(FilterBank::with_sizes(&[u64::MAX, 5], 0.01).is_err());
@@ -343,7 +345,7 @@ fn added_sets_work_and_removed_ones_leave_the_others_alone() {
             continue;
         }
         bank.remove_set(1).unwrap();
-        assert_eq!(bank.sets(), 69);
+        assert_eq!((bank.sets(), bank.settings().sets), (69, Some(69)));
         assert!((0..900u64).filter(|key| key % 3 == 2).all(|key| bank.contains_in(&key, 1)));
         assert!((3..70).all(|set| bank.contains_in(&(10_000 + set), set - 1)));
         bank.clear_set(0).unwrap();
