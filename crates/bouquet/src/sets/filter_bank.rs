@@ -186,6 +186,7 @@ impl Bank {
         if shape.layout != Layout::Rows {
             let bits = decoder.bits(shape.store_bits()?)?;
             let matrix = BitMatrix::from_slices(bits, shape.filters(), shape.bits);
+            let matrix = matrix.filter(|matrix| !decoder.reads_stores() || matrix.spares_are_empty());
             return Ok(Cells::Bits(matrix.ok_or_else(|| Error::corrupt("spare columns", "0", "1"))?));
         }
         let hashes = u64::from(shape.hashes);
@@ -363,8 +364,7 @@ impl Mechanism for Bank {
             other => return Err(Error::corrupt("sizes of the sets", "0, or 1 for rows of bits", other)),
         };
         let bank = Bank { cells: Self::decode_cells(&shape, sizes, decoder)?, shape, tallies };
-        let mapped = matches!(&bank.cells, Cells::Bits(matrix) if matrix.is_mapped());
-        if decoder.is_doubted() && !mapped {
+        if decoder.is_doubted() && decoder.reads_stores() {
             bank.refuse_overfull_filters()?;
         }
         Ok((bank, 0))
