@@ -688,7 +688,8 @@ mod tests {
                         let found = for_rate(word_bits, g, n, rate, places).ok();
                         assert_eq!(found, expected, "{n} keys at {rate} in words of {word_bits}, {g} each");
                         let search = Search { word_bits, g, n, rate, given_up: rate.powf(1.0 / f64::from(g)) / 100.0 };
-                        fast += u32::from(search.fast(1, places).is_some());
+                        let first = ((n as f64 * 8.0 / f64::from(word_bits) / f64::from(g)) as u64).max(1);
+                        fast += u32::from(search.fast(first, places).is_some());
                     }
                 }
             }
