@@ -7,6 +7,9 @@ use crate::table::Table;
 /// How many standard errors a simulation may lie from a formula.
 pub const SIGMAS: f64 = 5.0;
 
+/// How a claim says that points lie near enough only with those standard errors.
+pub const ADDED: &str = "with 5 σ added";
+
 /// What became of a claim.
 ///
 /// ```
@@ -150,26 +153,57 @@ impl Claim {
     }
 
     /// A formula's curve beside simulated points, where the formula is an approximation: every point lies within a
-    /// distance of the curve, but for five standard errors.
+    /// distance of the curve, to which five standard errors are added. How much that is, and how many points need it, is part of
+    /// what is found.
     ///
     /// ```
     /// use bouquet_lab::{Claim, Mean};
     /// let point = Mean { value: 0.5, error: 0.001, rounds: 9 };
-    /// assert!(Claim::near("the curve", 0.01, [(0.486, point)]).agrees);
+    /// let near = Claim::near("the curve", 0.01, [(0.492, point), (0.486, point)]);
+    /// assert!(near.agrees && near.found == "1 of 2, 2 with 5 σ added");
+    /// assert_eq!(near.deviation, "at most 0.014, 5 σ at most 0.005");
     /// assert!(!Claim::near("the curve", 0.01, [(0.484, point)]).agrees);
     /// ```
     #[must_use]
     pub fn near(what: impl Into<String>, distance: f64, points: impl IntoIterator<Item = (f64, Mean)>) -> Self {
         let points: Vec<(f64, Mean)> = points.into_iter().collect();
         let off = |&(formula, mean): &(f64, Mean)| (mean.value - formula).abs();
-        let near = points.iter().filter(|point| off(point) <= distance + SIGMAS * point.1.error).count();
-        let worst = points.iter().map(off).fold(0.0, f64::max);
+        let within = |added: f64| points.iter().filter(|point| off(point) <= distance + added * point.1.error).count();
+        let (plain, near) = (within(0.0), within(SIGMAS));
+        let worst = |of: &dyn Fn(&(f64, Mean)) -> f64| significant(points.iter().map(of).fold(0.0, f64::max), 2);
+        let with_more = if near > plain { format!(", {near} {ADDED}") } else { String::new() };
         Claim {
             what: what.into(),
             paper: format!("the points lie within {} of the curve", short(distance)),
-            found: format!("{near} of {}", points.len()),
-            deviation: format!("at most {}", significant(worst, 2)),
+            found: format!("{plain} of {}{with_more}", points.len()),
+            deviation: format!(
+                "at most {}, {SIGMAS} σ at most {}",
+                worst(&off),
+                worst(&|point| SIGMAS * point.1.error)
+            ),
             agrees: !points.is_empty() && near == points.len(),
+            correction: None,
+        }
+    }
+
+    /// An approximation beside an exact formula, at some points: the two are never further apart than a distance. Nothing is
+    /// simulated, so nothing is added.
+    ///
+    /// ```
+    /// use bouquet_lab::Claim;
+    /// assert!(Claim::apart("e^x by 1 + x", 0.006, [(1.1, 0.1_f64.exp())]).agrees);
+    /// assert!(!Claim::apart("e^x by 1 + x", 0.006, [(1.2, 0.2_f64.exp())]).agrees);
+    /// ```
+    #[must_use]
+    pub fn apart(what: impl Into<String>, distance: f64, pairs: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let off: Vec<f64> = pairs.into_iter().map(|(rough, exact)| (rough - exact).abs()).collect();
+        let near = off.iter().filter(|&&off| off <= distance).count();
+        Claim {
+            what: what.into(),
+            paper: format!("within {} of the exact formula", short(distance)),
+            found: format!("{near} of {}", off.len()),
+            deviation: format!("at most {}", significant(off.iter().copied().fold(0.0, f64::max), 2)),
+            agrees: !off.is_empty() && near == off.len(),
             correction: None,
         }
     }

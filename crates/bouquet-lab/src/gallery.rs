@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::claim::Verdict;
+use crate::contents;
 use crate::error::Result;
 use crate::experiment::{Experiment, Report, write};
 use crate::table::Table;
@@ -13,7 +14,7 @@ pub type Results = Vec<(&'static Experiment, Report)>;
 /// The name of the record of verdicts.
 pub const VERDICTS: &str = "verdicts.csv";
 
-/// Writes the page `README.md` and the record `verdicts.csv`. The plots are written by each report.
+/// Writes the page `README.md`, the list of the papers' results `papers.md` and the record `verdicts.csv`. The plots are written by each report.
 ///
 /// ```
 /// let folder = tempfile::tempdir().unwrap();
@@ -23,6 +24,7 @@ pub const VERDICTS: &str = "verdicts.csv";
 /// ```
 pub fn write_all(results: &Results, folder: &Path) -> Result<()> {
     write(&folder.join("README.md"), &page(results))?;
+    write(&folder.join(contents::PAGE), &contents::page())?;
     write(&folder.join(VERDICTS), &verdicts(results).csv())
 }
 
@@ -54,9 +56,11 @@ pub fn page(results: &Results) -> String {
         "# The lab: the papers' figures, tables and numbers, done again\n\n\
          This page, its plots (SVG) and their data (CSV) are written by `bouquet lab all --out docs/lab`; \
          `bouquet lab run ID` does one. The same seed gives the same files. \
-         [How to add an experiment](../../crates/bouquet-lab/README.md).\n\n\
+         [How to add an experiment](../../crates/bouquet-lab/README.md). \
+         [Every figure, table and equation of the papers](papers.md) and where it is here.\n\n\
          Lines are theory, points are simulation with bars of two standard errors. A printed number *agrees* when the \
-         value rounds to its digits, a formula when the simulation lies within five standard errors. *Corrected* \
+         value rounds to its digits, a formula when the simulation lies within five standard errors. Where a formula is an approximation, the distance that is \
+         allowed is stated, and how much five standard errors add to it. *Corrected* \
          means that the paper errs and the row below says what holds; *differs*, that no correction is known.\n\n\
          {} experiments, {} claims: {} agree, {} corrected, {} differ.\n\n",
         results.len(),
@@ -91,7 +95,7 @@ fn index(results: &Results) -> Table {
 
 /// The anchor that Markdown pages give a heading: letters and digits in lower case, spaces as hyphens, the rest left
 /// out.
-fn anchor(heading: &str) -> String {
+pub(crate) fn anchor(heading: &str) -> String {
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }

@@ -18,6 +18,7 @@
 //! experiment.
 
 pub mod claim;
+pub mod contents;
 mod error;
 mod experiment;
 mod experiments;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bouquet_lab::claim::ADDED;
 use bouquet_lab::gallery::{self, VERDICTS};
-use bouquet_lab::{Lab, experiments};
+use bouquet_lab::{Lab, contents, experiments};
 
 fn committed(file: &str) -> String {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/lab").join(file);
@@ -62,6 +63,21 @@ fn no_claim_differs_without_a_correction() {
     let differing: Vec<String> =
         committed(VERDICTS).lines().filter(|line| line.ends_with(",differs")).map(Into::into).collect();
     assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+#[test]
+fn no_claim_holds_only_by_its_standard_errors_or_without_a_statement_of_the_paper() {
+    let page = committed("README.md");
+    let rows = || page.lines().filter(|line| line.starts_with("| "));
+    let by_errors: Vec<&str> = rows().filter(|line| line.contains(ADDED) && line.ends_with("| agrees |")).collect();
+    assert!(by_errors.is_empty(), "{}", by_errors.join("\n"));
+    let silent: Vec<&str> = rows().filter(|line| line.contains("| not stated |")).collect();
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
+#[test]
+fn the_list_of_the_papers_results_is_the_committed_one() {
+    assert_eq!(contents::page(), committed(contents::PAGE), "docs/lab/{} is old", contents::PAGE);
 }
 
 #[test]

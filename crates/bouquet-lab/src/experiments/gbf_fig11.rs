@@ -27,8 +27,9 @@ pub(super) fn chart(lab: &Lab, title: &str, curves: &[(String, Shape, u64)], top
         let mut points = Vec::new();
         for ones in even(0.0, 1.0, 11) {
             let (_, mean) = rate(lab, *shape, 1.0 - ones, *n)?;
-            exact.push((shape.exact_rate_at(shape.zeros(1.0 - ones, *n)), mean));
-            simple.push((simplified(ones), mean));
+            let rate = shape.exact_rate_at(shape.zeros(1.0 - ones, *n));
+            exact.push((rate, mean));
+            simple.push((simplified(ones), rate));
             points.push((ones, mean));
         }
         plot = plot.line(name, even(0.0, 1.0, 101).map(|ones| (ones, simplified(ones)))).points(name, points);

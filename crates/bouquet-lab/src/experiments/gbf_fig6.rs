@@ -29,8 +29,9 @@ pub(super) fn chart(lab: &Lab, title: &str, functions: &[(u32, u32)], top: f64) 
         let mut points = Vec::new();
         for ones in even(0.0, 1.0, 11) {
             let (fill, mean) = rate(lab, shape, 1.0 - ones, N)?;
-            exact.push((shape.exact_rate_at(shape.zeros(1.0 - ones, N)), mean));
-            simple.push((limit_rate(resets.into(), sets.into(), shape.limit_zeros(1.0 - ones, N)), mean));
+            let rate = shape.exact_rate_at(shape.zeros(1.0 - ones, N));
+            exact.push((rate, mean));
+            simple.push((limit_rate(resets.into(), sets.into(), shape.limit_zeros(1.0 - ones, N)), rate));
             points.push((fill.value, mean));
         }
         let curve = even(0.0, 1.0, 101).map(|ones| (ones, limit_rate(resets.into(), sets.into(), 1.0 - ones)));

@@ -3,26 +3,26 @@
 use crate::experiment::Paper;
 
 /// `survey000-..`.
-pub(super) const TARKOMA: Paper = Paper {
+pub(crate) const TARKOMA: Paper = Paper {
     title: "Theory and Practice of Bloom Filters for Distributed Systems",
     authors: "Tarkoma, Rothenberg, Lagerspetz",
     year: 2012,
 };
 
 /// `survey001-..`.
-pub(super) const BRODER: Paper =
+pub(crate) const BRODER: Paper =
     Paper { title: "Network Applications of Bloom Filters: A Survey", authors: "Broder, Mitzenmacher", year: 2004 };
 
 /// `gbf-..`.
-pub(super) const LAUFER: Paper =
+pub(crate) const LAUFER: Paper =
     Paper { title: "Generalized Bloom Filters", authors: "Laufer, Velloso, Duarte", year: 2005 };
 
 /// `dbf-..`.
-pub(super) const GUO: Paper =
+pub(crate) const GUO: Paper =
     Paper { title: "The Dynamic Bloom Filters", authors: "Guo, Wu, Chen, Yuan, Luo", year: 2010 };
 
 /// `survey003-..`.
-pub(super) const LUO: Paper = Paper {
+pub(crate) const LUO: Paper = Paper {
     title: "Optimizing Bloom Filter: Challenges, Solutions, and Comparisons",
     authors: "Luo, Guo, Ma, Rottenstreich, Luo",
     year: 2019,

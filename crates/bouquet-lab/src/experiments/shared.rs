@@ -1,10 +1,11 @@
 //! What several experiments do: fill filters and ask them.
 
-use bouquet::Bloom;
+use bouquet::capability::Item;
 use bouquet::hash::{Family, Hashing, SplitMix};
 use bouquet::kind::{Config, Setting};
 use bouquet::membership::standard::KIND;
 use bouquet::membership::{Access, BitFilter};
+use bouquet::{AnyFilter, Bloom, registry};
 
 use crate::simulate::keys;
 use crate::{Lab, Mean, Result};
@@ -34,4 +35,24 @@ pub(super) fn standard_rate(lab: &Lab, (m, n, k): (u64, u64, u32), rounds: u64, 
         Ok(false_positives(&filter, random, queries))
     })?;
     Ok(Mean::of_shares(&rounds))
+}
+
+/// An empty filter of any kind, with a seed of its own.
+pub(super) fn any(random: &mut SplitMix, kind: &str, settings: &[(&str, &str)]) -> Result<AnyFilter> {
+    let config = Config::new(registry::find(kind)?.facts()).hashed(Hashing::seeded(random.next_u64()));
+    Ok(AnyFilter::new(&settings.iter().try_fold(config, |config, (name, value)| config.set(name, value))?)?)
+}
+
+/// Inserts keys.
+pub(super) fn insert(filter: &mut AnyFilter, keys: &[u64]) -> Result<()> {
+    for key in keys {
+        filter.insert()?.insert(Item::from(key.to_le_bytes().as_slice()))?;
+    }
+    Ok(())
+}
+
+/// How many of so many new keys the filter takes for members, and how many there were.
+pub(super) fn any_false_positives(filter: &AnyFilter, random: &mut SplitMix, queries: u64) -> Result<(u64, u64)> {
+    let contains = filter.contains()?;
+    Ok((keys(random, queries).iter().filter(|key| contains.contains(&key.to_le_bytes())).count() as u64, queries))
 }
