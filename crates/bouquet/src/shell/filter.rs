@@ -1,8 +1,8 @@
 //! The one generic filter.
 
 use super::mechanism::{
-    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, Gauge, Lookup, Mechanism, Meet, Outcome, Put, Rank,
-    Solve, Sort, Take, Tally, Test, Unite, hashed,
+    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, Gauge, Implied, Lookup, MOST_ITEMS, Mechanism,
+    Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite, hashed, more,
 };
 use super::settings::{ByRate, Settings};
 use crate::capability::{Dataset, Decoding, Estimate, Frequent, Listing, Multiplicity, NoteType, Overlap};
@@ -11,10 +11,6 @@ use crate::error::{Result, same};
 use crate::hash::Hashing;
 use crate::key::Key;
 use crate::kind::{Config, ErrorClass, Facts, Figure, Need, Plan, Rates, Special, Stats, Structure};
-
-/// The largest number of items that a filter tells of. More can only be forged or added up; from here on, no number of
-/// single insertions overflows.
-pub(crate) const MOST_ITEMS: u64 = u64::MAX / 2;
 
 /// A filter: a [`Mechanism`] with hashing, settings and an item count. The kinds are its aliases, such as
 /// [`CuckooFilter`](crate::CuckooFilter).
@@ -318,15 +314,16 @@ impl<M: Put> Filter<M> {
         let weight = M::weight(&note);
         let outcome = self.mechanism.put_key(&self.hashing, key, note);
         if outcome.is_done() && !M::OWN_ITEMS {
-            self.items = self.items.saturating_add(weight);
+            self.items = more(self.items, weight);
         }
         outcome
     }
 }
 
-impl<M: for<'a> Put<Note<'a> = ()>> Filter<M> {
+impl<M: for<'a> Put<Note<'a>: Implied>> Filter<M> {
     /// Inserts a key and says whether it was certainly new; `false` means that it was there already, or seemed so. A kind
-    /// that can be full gives a `Result`; nothing has changed when it is an error.
+    /// that can be full gives a `Result`; nothing has changed when it is an error. Where keys come with an amount, it is 1:
+    /// [`insert_with`](Self::insert_with) takes another.
     ///
     /// ```
     /// use bouquet::CuckooFilter;
@@ -337,12 +334,7 @@ impl<M: for<'a> Put<Note<'a> = ()>> Filter<M> {
     /// ```
     #[inline(always)]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> M::Outcome {
-        let outcome = self.mechanism.put_key(&self.hashing, key, ());
-        if outcome.is_done() && !M::OWN_ITEMS {
-            // Cannot overflow: see `MOST_ITEMS`.
-            self.items += 1;
-        }
-        outcome
+        self.insert_with(key, Default::default())
     }
 
     /// Inserts many keys and says how many were certainly new. An error stops at the key that caused it.
@@ -379,7 +371,7 @@ impl<M: for<'a> Put<Note<'a> = Amount>> Filter<M> {
     }
 }
 
-impl<M: for<'a> Take<Note<'a> = ()>> Filter<M> {
+impl<M: for<'a> Take<Note<'a>: Implied>> Filter<M> {
     /// Removes one occurrence of a key, or says [`Error::NotPresent`](crate::Error::NotPresent) and changes nothing when
     /// it is certainly absent.
     ///
@@ -397,7 +389,7 @@ impl<M: for<'a> Take<Note<'a> = ()>> Filter<M> {
     /// ```
     #[inline]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> Result<()> {
-        self.remove_with(key, ())
+        self.remove_with(key, Default::default())
     }
 }
 

@@ -164,6 +164,16 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
     }
 }
 
+/// The largest number of items that a filter tells of. More can only be forged or added up; from here on, no number of
+/// single insertions overflows.
+pub(crate) const MOST_ITEMS: u64 = u64::MAX / 2;
+
+/// The number of items after an insertion that counts for `weight`, at most [`MOST_ITEMS`] after one that counts for many.
+#[inline(always)]
+pub(crate) fn more(items: u64, weight: u64) -> u64 {
+    if weight == 1 { items + 1 } else { items.saturating_add(weight).min(MOST_ITEMS) }
+}
+
 /// Whether an operation was done, and what it says of the key: `bool`, or `Result<bool>` for those that can refuse.
 pub trait Outcome: Sized {
     /// What a batch gives: `u64`, or `Result<u64>`.
@@ -276,6 +286,25 @@ impl<'a> FromNote<'a> for Amount {
     }
 }
 
+/// A note that can be left out: `insert(&key)` gives its default.
+///
+/// ```
+/// use bouquet::shell::Amount;
+/// assert_eq!(Amount::default(), Amount(1), "a key comes once unless more is said");
+/// ```
+pub trait Implied: Default {}
+
+impl Implied for () {}
+
+impl Implied for Amount {}
+
+impl Default for Amount {
+    #[inline(always)]
+    fn default() -> Self {
+        Amount(1)
+    }
+}
+
 /// Whatever the settings make of it.
 impl<'a> FromNote<'a> for Note<'a> {
     fn from_note(note: Note<'a>) -> Result<Self> {
@@ -336,7 +365,7 @@ pub trait Put: Mechanism {
         batch::put::<Self, K, Self::Outcome>(self, hashing, keys, |mechanism, _, key| {
             let note = FromNote::from_note(Note::None)?;
             let fresh = mechanism.put(key, note).checked()?;
-            *items += Self::weight(&note);
+            *items = more(*items, Self::weight(&note));
             Ok(fresh)
         })
     }
@@ -346,7 +375,7 @@ pub trait Put: Mechanism {
         batch::put::<Self, Item<'_>, Result<bool>>(self, hashing, batch, |mechanism, item, key| {
             let note = FromNote::from_note(item.note)?;
             let fresh = mechanism.put(key, note).checked()?;
-            *items = items.saturating_add(Self::weight(&note));
+            *items = more(*items, Self::weight(&note));
             Ok(fresh)
         })
     }

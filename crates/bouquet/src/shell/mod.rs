@@ -36,10 +36,10 @@ mod settings;
 mod verbs;
 
 pub use filter::Filter;
-pub(crate) use filter::MOST_ITEMS;
+pub(crate) use mechanism::MOST_ITEMS;
 pub use mechanism::{
-    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Lookup, Mechanism,
-    Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
+    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Implied, Lookup,
+    Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
 };
 pub use settings::{Accessor, ByRate, Choice, Fields, Settings, Value};
 #[allow(unused_imports, reason = "kinds are moving to the shell one by one")]

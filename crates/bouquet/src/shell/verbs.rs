@@ -4,8 +4,8 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign};
 
 use super::filter::Filter;
 use super::mechanism::{
-    Age, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Lookup, Meet, Outcome, Put, Rank, Solve,
-    Sort, Take, Tally, Test, Unite,
+    Age, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Implied, Lookup, Meet, Outcome, Put, Rank,
+    Solve, Sort, Take, Tally, Test, Unite,
 };
 use super::settings::{ByRate, Settings};
 use crate::capability::{
@@ -146,7 +146,7 @@ impl<M: Assemble> BuildFrom for Filter<M> {
 }
 
 /// Inserts every key.
-impl<K: Key, M: for<'a> Put<Note<'a> = (), Outcome = bool>> Extend<K> for Filter<M> {
+impl<K: Key, M: for<'a> Put<Note<'a>: Implied, Outcome = bool>> Extend<K> for Filter<M> {
     fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
         for key in keys {
             self.insert(&key);
@@ -159,7 +159,7 @@ impl<K: Key, M: for<'a> Put<Note<'a> = (), Outcome = bool>> Extend<K> for Filter
 /// # Panics
 ///
 /// If the memory for it cannot be had, as collecting into a `Vec` does.
-impl<K: Key, M: for<'a> Put<Note<'a> = (), Outcome = bool>> FromIterator<K> for Filter<M>
+impl<K: Key, M: for<'a> Put<Note<'a>: Implied, Outcome = bool>> FromIterator<K> for Filter<M>
 where
     M::Settings: ByRate,
 {
