@@ -263,6 +263,7 @@ mod tests {
     use crate::counting::spectral::Spectral;
     use crate::counting::variable_increment::VariableIncrement;
     use crate::kind::Config;
+    use crate::shell::batch;
 
     #[test]
     fn integers_are_eight_little_endian_bytes_whatever_their_type() {
@@ -347,7 +348,7 @@ mod tests {
         }
         let far = VariableIncrement::with_rate(5_000_000, 0.01).unwrap();
         let words = Mpcbf::with_rate(300_000, 0.01).unwrap();
-        assert!(far.is_far() && crate::shell::batch::is_far(words.mechanism()));
+        assert!(batch::is_far(far.mechanism()) && batch::is_far(words.mechanism()));
     }
 
     #[test]

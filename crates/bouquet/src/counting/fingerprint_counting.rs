@@ -1,10 +1,11 @@
 #![doc = include_str!("fingerprint_counting.md")]
 
-use crate::capability::{Count, Multiplicity, NoteType};
+use crate::capability::{Multiplicity, NoteType};
 use crate::error::Result;
-use crate::key::Key;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
-use crate::parts::cell_filter::{CellCode, CellFilter};
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Text, common, kind};
+use crate::parts::marked_cells::{CellCode, CellSettings, CellSizes, MarkedCells};
+use crate::shell::{ByRate, Fields, Filter, Hashed, Settings, Tally, fields};
+use crate::theory::counters;
 use crate::theory::refutation::{self, Refutation};
 
 /// The registry's row.
@@ -13,8 +14,7 @@ pub const KIND: Kind = kind!(FingerprintCounting);
 /// A fingerprint counting Bloom filter.
 ///
 /// ```
-/// use bouquet::counting::fingerprint_counting::FingerprintCounting;
-/// let mut filter = FingerprintCounting::with_rate(1_000, 0.001)?;
+/// let mut filter = bouquet::FingerprintCounting::with_rate(1_000, 0.001)?;
 /// filter.insert("rose");
 /// filter.insert("rose");
 /// assert_eq!(filter.count("rose").count, 2);
@@ -22,19 +22,65 @@ pub const KIND: Kind = kind!(FingerprintCounting);
 /// assert!(filter.contains("rose"), "still once");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type FingerprintCounting = CellFilter<Fingerprints>;
+pub type FingerprintCounting = Filter<MarkedCells<Fingerprints>>;
 
-const FINGERPRINT_BITS: Parameter = Parameter {
-    name: "fingerprint-bits",
-    help: "bits of a fingerprint; the best number, nearly always 2, when not given",
-    of: ParameterType::Count { min: 1, max: 8, default: None },
-};
+const FINGERPRINT_BITS: Parameter = Parameter::count(
+    "fingerprint-bits",
+    "bits of a fingerprint; the best number, nearly always 2, when not given",
+    1,
+    8,
+);
+const COUNTER_BITS: Parameter =
+    Parameter::count("counter-bits", "bits of a counter; the largest value is final", 2, 16).or(4);
 
-const COUNTER_BITS: Parameter = Parameter {
-    name: "counter-bits",
-    help: "bits of a counter; the largest value is final",
-    of: ParameterType::Count { min: 2, max: 16, default: Some(4) },
-};
+/// The settings of a fingerprint counting filter.
+///
+/// ```
+/// use bouquet::{FingerprintCounting, FingerprintCountingSettings};
+/// let budget = FingerprintCountingSettings { items: Some(1_000), bits: Some(40_000), ..Default::default() };
+/// let best = FingerprintCounting::with(budget)?.settings();
+/// assert_eq!((best.hashes, best.fingerprint_bits), (Some(7), Some(2)), "the lowest rate in this memory");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FingerprintCountingSettings {
+    /// Distinct keys that it is made for.
+    pub items: Option<u64>,
+    /// The false-positive rate with that many keys.
+    pub fpr: Option<f64>,
+    /// The size in bits.
+    pub bits: Option<u64>,
+    /// Cells per key.
+    pub hashes: Option<u32>,
+    /// Bits of a fingerprint.
+    pub fingerprint_bits: Option<u32>,
+    /// Bits of a counter.
+    pub counter_bits: Option<u32>,
+}
+
+impl Settings for FingerprintCountingSettings {
+    const FIELDS: Fields<Self> = fields![
+        items: common::ITEMS,
+        fpr: common::FPR,
+        bits: common::BITS,
+        hashes: common::HASHES,
+        fingerprint_bits: FINGERPRINT_BITS,
+        counter_bits: COUNTER_BITS,
+    ];
+}
+
+impl ByRate for FingerprintCountingSettings {}
+
+impl CellSettings for FingerprintCountingSettings {
+    fn sizes(&self) -> CellSizes {
+        let Self { items, fpr, bits, hashes, .. } = *self;
+        CellSizes { items, fpr, bits, hashes }
+    }
+
+    fn sized(self, bits: u64, hashes: u32) -> Self {
+        Self { bits: Some(bits), hashes: Some(hashes), ..self }
+    }
+}
 
 /// Fingerprints that the sizing tries: more bits are never the best.
 const TRIED: [u32; 4] = [2, 1, 3, 4];
@@ -42,7 +88,7 @@ const TRIED: [u32; 4] = [2, 1, 3, 4];
 /// A count in the low bits and the xor of fingerprints above it.
 ///
 /// ```
-/// use bouquet::counting::{CellCode, fingerprint_counting::FingerprintCounting};
+/// use bouquet::{FingerprintCounting, counting::CellCode};
 /// let filter = FingerprintCounting::with_size(6_000, 5)?;
 /// let code = filter.code();
 /// let cell = code.add(code.add(0, 1), 3);
@@ -56,30 +102,6 @@ pub struct Fingerprints {
 }
 
 impl Fingerprints {
-    /// Bits of a fingerprint.
-    ///
-    /// ```
-    /// use bouquet::counting::fingerprint_counting::FingerprintCounting;
-    /// assert_eq!(FingerprintCounting::with_budget(1_000, 24_000)?.code().fingerprint_bits(), 2);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn fingerprint_bits(&self) -> u32 {
-        self.fingerprint_bits
-    }
-
-    /// Bits of a counter.
-    ///
-    /// ```
-    /// use bouquet::counting::fingerprint_counting::FingerprintCounting;
-    /// assert_eq!(FingerprintCounting::with_size(6_000, 5)?.code().counter_bits(), 4);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn counter_bits(&self) -> u32 {
-        self.counter_bits
-    }
-
     #[inline]
     fn most(&self) -> u64 {
         (1 << self.counter_bits) - 1
@@ -88,7 +110,7 @@ impl Fingerprints {
     /// How many keys the cell holds, or as many as it can tell.
     ///
     /// ```
-    /// use bouquet::counting::{CellCode, fingerprint_counting::FingerprintCounting};
+    /// use bouquet::{FingerprintCounting, counting::CellCode};
     /// let filter = FingerprintCounting::with_size(6_000, 5)?;
     /// let full = (0..20).fold(0, |cell, mark| filter.code().add(cell, mark % 4));
     /// assert_eq!(filter.code().count(full), 15);
@@ -103,7 +125,7 @@ impl Fingerprints {
     /// The xor of the fingerprints of its keys; 0 in a frozen cell.
     ///
     /// ```
-    /// use bouquet::counting::{CellCode, fingerprint_counting::FingerprintCounting};
+    /// use bouquet::{FingerprintCounting, counting::CellCode};
     /// let filter = FingerprintCounting::with_size(6_000, 5)?;
     /// assert_eq!(filter.code().fingerprint(filter.code().add(0, 3)), 3);
     /// # Ok::<(), bouquet::Error>(())
@@ -131,24 +153,25 @@ impl CellCode for Fingerprints {
         text: Text::new(include_str!("fingerprint_counting.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
         note: NoteType::None,
-        parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, FINGERPRINT_BITS, COUNTER_BITS],
+        parameters: &[],
     };
 
     const ONE_MARK: bool = true;
 
-    fn candidates(config: &Config) -> Result<Vec<Self>> {
-        let counter_bits = config.need("counter-bits")? as u32;
+    type Settings = FingerprintCountingSettings;
+
+    fn candidates(settings: &FingerprintCountingSettings) -> Result<Vec<Self>> {
+        let counter_bits = COUNTER_BITS.need(settings.counter_bits)?;
         let code = |fingerprint_bits| Fingerprints { fingerprint_bits, counter_bits };
-        Ok(match config.count("fingerprint-bits") {
-            Some(bits) => vec![code(bits as u32)],
-            None => TRIED.map(code).to_vec(),
-        })
+        Ok(settings.fingerprint_bits.map_or_else(|| TRIED.map(code).to_vec(), |bits| vec![code(bits)]))
     }
 
-    fn settings(&self, config: Config) -> Config {
-        config
-            .put("fingerprint-bits", Setting::Count(self.fingerprint_bits.into()))
-            .put("counter-bits", Setting::Count(self.counter_bits.into()))
+    fn settings(&self, settings: FingerprintCountingSettings) -> FingerprintCountingSettings {
+        FingerprintCountingSettings {
+            fingerprint_bits: Some(self.fingerprint_bits),
+            counter_bits: Some(self.counter_bits),
+            ..settings
+        }
     }
 
     #[inline]
@@ -210,51 +233,32 @@ impl CellCode for Fingerprints {
     }
 }
 
-impl CellFilter<Fingerprints> {
-    /// How often the key is in: the least of its counters, 0 if a fingerprint contradicts. That is the truth or, as
-    /// rarely as all its cells hold other keys too, more; `at_least` tells when a frozen counter hides how much more
-    /// it may be.
-    ///
-    /// ```
-    /// use bouquet::{capability::Multiplicity, counting::fingerprint_counting::FingerprintCounting};
-    /// let mut filter = FingerprintCounting::with_rate(1_000, 0.001)?;
-    /// (0..20).for_each(|_| _ = filter.insert("rose"));
-    /// assert_eq!(filter.count("rose"), Multiplicity { count: 15, at_least: true });
-    /// assert_eq!(filter.count("thistle").count, 0);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    #[must_use]
-    pub fn count<K: Key + ?Sized>(&self, key: &K) -> Multiplicity {
-        let code = self.code();
-        let mut least = code.most();
-        let admitted = self.all(self.digest(key), |cell| {
-            least = least.min(code.count(cell));
-            true
-        });
+impl Tally for MarkedCells<Fingerprints> {
+    /// The least of the key's counters, 0 if a fingerprint contradicts: the truth or, as rarely as all its cells hold other
+    /// keys too, more; `at_least` tells when a frozen counter hides how much more it may be.
+    fn tally(&self, key: Hashed<'_>) -> Multiplicity {
+        let (code, mut least) = (self.code(), self.code().most());
+        let admitted = self.all(key.digest, |cell| least = least.min(code.count(cell)));
         let count = if admitted { least } else { 0 };
         Multiplicity { count, at_least: count == code.most() }
     }
+}
 
+impl FingerprintCounting {
     /// The cells that are expected to be frozen with so many distinct keys.
     ///
     /// ```
-    /// use bouquet::{counting::fingerprint_counting::{FingerprintCounting, KIND}, kind::Config};
-    /// let config = Config::new(KIND.facts()).set("items", "100000")?.set("bits", "4000000")?;
-    /// assert!(FingerprintCounting::from_config(&config)?.expected_frozen(100_000) < 1e-6);
-    /// let narrow = FingerprintCounting::from_config(&config.set("counter-bits", "3")?)?;
-    /// assert!((10.0..100.0).contains(&narrow.expected_frozen(100_000)));
+    /// use bouquet::{FingerprintCounting, FingerprintCountingSettings};
+    /// let wide = FingerprintCountingSettings { items: Some(100_000), bits: Some(4_000_000), ..Default::default() };
+    /// let narrow = FingerprintCountingSettings { counter_bits: Some(3), ..wide.clone() };
+    /// assert!(FingerprintCounting::with(wide)?.expected_frozen(100_000) < 1e-6);
+    /// assert!((10.0..100.0).contains(&FingerprintCounting::with(narrow)?.expected_frozen(100_000)));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
     pub fn expected_frozen(&self, items: u64) -> f64 {
         let cells = self.cells().len();
-        cells as f64 * crate::theory::counters::reaches(cells, items, self.hashes(), self.code().most())
-    }
-}
-
-impl Count for CellFilter<Fingerprints> {
-    fn count(&self, key: &[u8]) -> Multiplicity {
-        CellFilter::count(self, key)
+        cells as f64 * counters::reaches(cells, items, self.mechanism.hashes(), self.code().most())
     }
 }
 

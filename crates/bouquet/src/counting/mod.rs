@@ -56,8 +56,8 @@ pub mod variable_length;
 #[cfg(test)]
 pub(crate) mod zipf;
 
-pub use crate::parts::cell_filter::{CellCode, CellFilter};
 pub use crate::parts::counting_over::CountingOver;
+pub use crate::parts::marked_cells::{CellCode, CellSettings, CellSizes, MarkedCells};
 
 use crate::registry::Family;
 

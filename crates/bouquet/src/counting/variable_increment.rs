@@ -4,9 +4,13 @@ use std::sync::Arc;
 
 use crate::capability::NoteType;
 use crate::error::{Error, Result};
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
-use crate::parts::cell_filter::{CellCode, CellFilter};
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Text, common, kind};
+use crate::parts::marked_cells::{CellCode, CellSettings, CellSizes, MarkedCells};
+use crate::shell::{ByRate, Choice, Fields, Filter, Settings, choices, fields};
 use crate::theory::refutation::Refutation;
+
+mod sums;
+use sums::Sums;
 
 /// The registry's row.
 pub const KIND: Kind = kind!(VariableIncrement);
@@ -14,51 +18,120 @@ pub const KIND: Kind = kind!(VariableIncrement);
 /// A variable-increment counting Bloom filter.
 ///
 /// ```
-/// use bouquet::counting::variable_increment::VariableIncrement;
-/// let mut filter = VariableIncrement::with_rate(1_000, 0.001)?;
+/// let mut filter = bouquet::VariableIncrement::with_rate(1_000, 0.001)?;
 /// filter.insert("rose");
 /// assert!(filter.contains("rose") && !filter.contains("thistle"));
 /// filter.remove("rose")?;
 /// assert!(filter.remove("rose").is_err(), "nothing is left to remove");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type VariableIncrement = CellFilter<Increments>;
+pub type VariableIncrement = Filter<MarkedCells<Increments>>;
 
-const SCHEME: Parameter = Parameter {
-    name: "scheme",
-    help: "dl: one counter, increments from base to 2 base - 1; bh: a count and a sum of increments from the sequence",
-    of: ParameterType::Choice { options: &["dl", "bh"] },
-};
+/// How increments are kept.
+///
+/// ```
+/// use bouquet::{counting::variable_increment::Scheme, shell::Choice};
+/// assert_eq!(Scheme::Sequence.word(), "bh");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// One counter, increments from the base to twice the base less one.
+    Interval,
+    /// A count and a sum of increments from a sequence.
+    Sequence,
+}
 
-const BASE: Parameter = Parameter {
-    name: "base",
-    help: "smallest increment of dl, a power of two",
-    of: ParameterType::Count { min: 2, max: MAX_BASE, default: Some(4) },
-};
-
-const SEQUENCE: Parameter = Parameter {
-    name: "sequence",
-    help: "increments of bh, a bit for each: bit v-1 for the increment v; {1, 4, 8, 13} (4233) when not given",
-    of: ParameterType::Count { min: 1, max: u64::MAX, default: None },
-};
-
-const ORDER: Parameter = Parameter {
-    name: "order",
-    help: "keys that a sum of bh tells apart: all sums of so many increments must differ",
-    of: ParameterType::Count { min: 1, max: MAX_ORDER as u64, default: Some(3) },
-};
-
-const COUNTER_BITS: Parameter = Parameter {
-    name: "counter-bits",
-    help: "bits of the counter of dl (5 + log2 base when not given), or of the count of bh (4)",
-    of: ParameterType::Count { min: 2, max: 16, default: None },
-};
+choices!(Scheme { Interval = "dl", Sequence = "bh" });
 
 const MAX_BASE: u64 = 64;
 const MAX_ORDER: u32 = 8;
 
+const SCHEME: Parameter = Parameter::choice(
+    "scheme",
+    "dl: one counter, increments from base to 2 base - 1; bh: a count and a sum of increments from the sequence",
+    Scheme::WORDS,
+);
+const BASE: Parameter = Parameter::count("base", "smallest increment of dl, a power of two", 2, MAX_BASE).or(4);
+const SEQUENCE: Parameter = Parameter::count(
+    "sequence",
+    "increments of bh, a bit for each: bit v-1 for the increment v; {1, 4, 8, 13} (4233) when not given",
+    1,
+    u64::MAX,
+);
+const ORDER: Parameter = Parameter::count(
+    "order",
+    "keys that a sum of bh tells apart: all sums of so many increments must differ",
+    1,
+    MAX_ORDER as u64,
+)
+.or(3);
+const COUNTER_BITS: Parameter = Parameter::count(
+    "counter-bits",
+    "bits of the counter of dl (5 + log2 base when not given), or of the count of bh (4)",
+    2,
+    16,
+);
+
 /// {1, 4, 8, 13}: sums of three differ, in fewer bits than with the smallest such numbers from 1 on.
-const USUAL_SEQUENCE: u64 = 1 | 1 << 3 | 1 << 7 | 1 << 12;
+const DEFAULT_SEQUENCE: u64 = 1 | 1 << 3 | 1 << 7 | 1 << 12;
+
+/// The settings of a variable-increment filter.
+///
+/// ```
+/// use bouquet::{VariableIncrement, VariableIncrementSettings, counting::variable_increment::Scheme};
+/// let scheme = Some(Scheme::Sequence);
+/// let filter = VariableIncrement::with(VariableIncrementSettings { items: Some(100), scheme, ..Default::default() })?;
+/// assert_eq!(filter.code().elements(), [1, 4, 8, 13]);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VariableIncrementSettings {
+    /// Distinct keys that it is made for.
+    pub items: Option<u64>,
+    /// The false-positive rate with that many keys.
+    pub fpr: Option<f64>,
+    /// The size in bits.
+    pub bits: Option<u64>,
+    /// Cells per key.
+    pub hashes: Option<u32>,
+    /// How increments are kept.
+    pub scheme: Option<Scheme>,
+    /// The smallest increment of an interval.
+    pub base: Option<u64>,
+    /// The increments of a sequence, bit v-1 for the increment v.
+    pub sequence: Option<u64>,
+    /// Keys that a sum of a sequence tells apart.
+    pub order: Option<u32>,
+    /// Bits of a counter, or of the count beside a sum.
+    pub counter_bits: Option<u32>,
+}
+
+impl Settings for VariableIncrementSettings {
+    const FIELDS: Fields<Self> = fields![
+        items: common::ITEMS,
+        fpr: common::FPR,
+        bits: common::BITS,
+        hashes: common::HASHES,
+        scheme: SCHEME,
+        base: BASE,
+        sequence: SEQUENCE,
+        order: ORDER,
+        counter_bits: COUNTER_BITS,
+    ];
+}
+
+impl ByRate for VariableIncrementSettings {}
+
+impl CellSettings for VariableIncrementSettings {
+    fn sizes(&self) -> CellSizes {
+        let Self { items, fpr, bits, hashes, .. } = *self;
+        CellSizes { items, fpr, bits, hashes }
+    }
+
+    fn sized(self, bits: u64, hashes: u32) -> Self {
+        Self { bits: Some(bits), hashes: Some(hashes), ..self }
+    }
+}
 
 /// The increments and how cells keep them.
 ///
@@ -72,59 +145,13 @@ const USUAL_SEQUENCE: u64 = 1 | 1 << 3 | 1 << 7 | 1 << 12;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Increments {
-    scheme: Scheme,
+    form: Form,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Scheme {
+enum Form {
     Interval { base: u64, bits: u32 },
     Sequence { elements: Vec<u64>, order: u32, count_bits: u32, sum_bits: u32, sums: Arc<Sums> },
-}
-
-/// All sums of 1 to h elements of a B_h sequence, and which elements each is made of.
-#[derive(Debug, PartialEq)]
-struct Sums {
-    /// Sums from 0 to this are in the table.
-    highest: u64,
-    /// For each number of elements, from 1 on, and each sum: a bit for each element that is in it.
-    parts: Vec<u64>,
-}
-
-impl Sums {
-    /// The table; `None` if two sums of `order` elements are equal.
-    ///
-    /// Multisets are counted by number of elements and sum, one element after the other; taking an element again is
-    /// seeing the row of one fewer, which already has it.
-    fn new(elements: &[u64], order: u32) -> Option<Self> {
-        let (order, highest) = (order as usize, u64::from(order) * elements.iter().max()?);
-        let width = highest as usize + 1;
-        let mut ways = vec![0u8; (order + 1) * width];
-        let mut parts = vec![0u64; (order + 1) * width];
-        ways[0] = 1;
-        for (mark, &element) in elements.iter().enumerate() {
-            for count in 1..=order {
-                for sum in element as usize..width {
-                    let (from, to) = ((count - 1) * width + sum - element as usize, count * width + sum);
-                    if ways[from] > 0 {
-                        ways[to] = ways[to].saturating_add(ways[from]);
-                        parts[to] |= parts[from] | 1 << mark;
-                    }
-                }
-            }
-        }
-        // Sums of fewer elements differ if those of `order` do: add the same element to both.
-        let unique = ways[order * width..].iter().all(|&ways| ways <= 1);
-        unique.then(|| Sums { highest, parts: parts.split_off(width) })
-    }
-
-    /// The elements of a sum of `count` elements, 1 to h; none if there is no such sum.
-    #[inline]
-    fn parts(&self, count: u64, sum: u64) -> u64 {
-        if sum > self.highest {
-            return 0;
-        }
-        self.parts.get(((count - 1) * (self.highest + 1) + sum) as usize).copied().unwrap_or(0)
-    }
 }
 
 /// The numbers whose bits are set, bit v-1 for v.
@@ -158,7 +185,7 @@ impl Increments {
         if !(least..=16).contains(&bits) {
             return Err(Error::parameter("counter-bits", format!("in {least}..=16 with base {base}"), bits));
         }
-        Ok(Increments { scheme: Scheme::Interval { base, bits } })
+        Ok(Increments { form: Form::Interval { base, bits } })
     }
 
     /// A count and a sum per cell, and these increments (each from 1 to 64), of which all sums of `order` must differ.
@@ -197,7 +224,7 @@ impl Increments {
         // ceil(log2(h max + 1)): the sum is read only with h keys or fewer.
         let sum_bits = sums.highest.ilog2() + 1;
         let sums = Arc::new(sums);
-        Ok(Increments { scheme: Scheme::Sequence { elements, order, count_bits, sum_bits, sums } })
+        Ok(Increments { form: Form::Sequence { elements, order, count_bits, sum_bits, sums } })
     }
 
     /// The increments, in the order of their marks.
@@ -209,9 +236,9 @@ impl Increments {
     /// ```
     #[must_use]
     pub fn elements(&self) -> Vec<u64> {
-        match &self.scheme {
-            Scheme::Interval { base, .. } => (*base..2 * base).collect(),
-            Scheme::Sequence { elements, .. } => elements.clone(),
+        match &self.form {
+            Form::Interval { base, .. } => (*base..2 * base).collect(),
+            Form::Sequence { elements, .. } => elements.clone(),
         }
     }
 }
@@ -237,59 +264,57 @@ impl CellCode for Increments {
         text: Text::new(include_str!("variable_increment.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
-        parameters: &[
-            common::ITEMS,
-            common::FPR,
-            common::BITS,
-            common::HASHES,
-            SCHEME,
-            BASE,
-            SEQUENCE,
-            ORDER,
-            COUNTER_BITS,
-        ],
+        parameters: &[],
     };
 
     const ONE_MARK: bool = false;
 
-    fn candidates(config: &Config) -> Result<Vec<Self>> {
-        let bits = config.count("counter-bits").map(|bits| bits as u32);
-        let code = if config.choice("scheme") == "bh" {
-            let set = config.count("sequence").unwrap_or(USUAL_SEQUENCE);
-            Self::sequence_of(set, config.need("order")? as u32, bits)?
-        } else {
-            Self::interval_of(config.need("base")?, bits)?
+    type Settings = VariableIncrementSettings;
+
+    fn candidates(settings: &VariableIncrementSettings) -> Result<Vec<Self>> {
+        let code = match SCHEME.need(settings.scheme)? {
+            Scheme::Interval => Self::interval_of(BASE.need(settings.base)?, settings.counter_bits)?,
+            Scheme::Sequence => {
+                let set = settings.sequence.unwrap_or(DEFAULT_SEQUENCE);
+                Self::sequence_of(set, ORDER.need(settings.order)?, settings.counter_bits)?
+            }
         };
         Ok(vec![code])
     }
 
-    fn settings(&self, config: Config) -> Config {
-        match &self.scheme {
-            Scheme::Interval { base, bits } => config
-                .put("scheme", Setting::Choice("dl"))
-                .put("base", Setting::Count(*base))
-                .put("counter-bits", Setting::Count((*bits).into())),
-            Scheme::Sequence { elements, order, count_bits, .. } => config
-                .put("scheme", Setting::Choice("bh"))
-                .put("sequence", Setting::Count(elements.iter().fold(0, |set, v| set | 1 << (v - 1))))
-                .put("order", Setting::Count((*order).into()))
-                .put("counter-bits", Setting::Count((*count_bits).into())),
+    fn settings(&self, settings: VariableIncrementSettings) -> VariableIncrementSettings {
+        let VariableIncrementSettings { items, fpr, bits, hashes, .. } = settings;
+        let sizes = VariableIncrementSettings { items, fpr, bits, hashes, ..Default::default() };
+        match &self.form {
+            Form::Interval { base, bits } => VariableIncrementSettings {
+                scheme: Some(Scheme::Interval),
+                base: Some(*base),
+                counter_bits: Some(*bits),
+                ..sizes
+            },
+            Form::Sequence { elements, order, count_bits, .. } => VariableIncrementSettings {
+                scheme: Some(Scheme::Sequence),
+                sequence: Some(elements.iter().fold(0, |set, v| set | 1 << (v - 1))),
+                order: Some(*order),
+                counter_bits: Some(*count_bits),
+                ..sizes
+            },
         }
     }
 
     #[inline]
     fn width(&self) -> u32 {
-        match &self.scheme {
-            Scheme::Interval { bits, .. } => *bits,
-            Scheme::Sequence { count_bits, sum_bits, .. } => count_bits + sum_bits,
+        match &self.form {
+            Form::Interval { bits, .. } => *bits,
+            Form::Sequence { count_bits, sum_bits, .. } => count_bits + sum_bits,
         }
     }
 
     #[inline]
     fn marks(&self) -> u64 {
-        match &self.scheme {
-            Scheme::Interval { base, .. } => *base,
-            Scheme::Sequence { elements, .. } => elements.len() as u64,
+        match &self.form {
+            Form::Interval { base, .. } => *base,
+            Form::Sequence { elements, .. } => elements.len() as u64,
         }
     }
 
@@ -298,12 +323,12 @@ impl CellCode for Increments {
         if self.is_frozen(cell) {
             return true;
         }
-        match &self.scheme {
-            Scheme::Interval { base, .. } => {
+        match &self.form {
+            Form::Interval { base, .. } => {
                 let rest = cell.checked_sub(base + mark);
                 rest.is_some_and(|rest| rest == 0 || rest >= *base)
             }
-            Scheme::Sequence { order, count_bits, sums, .. } => match unpair(cell, *count_bits) {
+            Form::Sequence { order, count_bits, sums, .. } => match unpair(cell, *count_bits) {
                 (0, _) => false,
                 (count, _) if count > u64::from(*order) => true,
                 (count, sum) => sums.parts(count, sum) >> mark & 1 == 1,
@@ -313,9 +338,9 @@ impl CellCode for Increments {
 
     #[inline]
     fn add(&self, cell: u64, mark: u64) -> u64 {
-        match &self.scheme {
-            Scheme::Interval { base, bits } => (cell + base + mark).min((1 << bits) - 1),
-            Scheme::Sequence { elements, count_bits, sum_bits, .. } => {
+        match &self.form {
+            Form::Interval { base, bits } => (cell + base + mark).min((1 << bits) - 1),
+            Form::Sequence { elements, count_bits, sum_bits, .. } => {
                 let (count, sum) = unpair(cell, *count_bits);
                 // An empty cell of a forged file may have a sum.
                 let sum = if count == 0 { 0 } else { sum };
@@ -326,9 +351,9 @@ impl CellCode for Increments {
 
     #[inline]
     fn sub(&self, cell: u64, mark: u64) -> u64 {
-        match &self.scheme {
-            Scheme::Interval { base, .. } => cell.saturating_sub(base + mark),
-            Scheme::Sequence { elements, count_bits, sum_bits, .. } => match unpair(cell, *count_bits) {
+        match &self.form {
+            Form::Interval { base, .. } => cell.saturating_sub(base + mark),
+            Form::Sequence { elements, count_bits, sum_bits, .. } => match unpair(cell, *count_bits) {
                 (0 | 1, _) => 0,
                 (count, sum) => {
                     let element = elements.get(mark as usize).copied().unwrap_or(0);
@@ -339,9 +364,9 @@ impl CellCode for Increments {
     }
 
     fn join(&self, cell: u64, other: u64) -> u64 {
-        match &self.scheme {
-            Scheme::Interval { bits, .. } => (cell + other).min((1 << bits) - 1),
-            Scheme::Sequence { count_bits, sum_bits, .. } => {
+        match &self.form {
+            Form::Interval { bits, .. } => (cell + other).min((1 << bits) - 1),
+            Form::Sequence { count_bits, sum_bits, .. } => {
                 let ((count, sum), (more, by)) = (unpair(cell, *count_bits), unpair(other, *count_bits));
                 pair(count + more, sum + by, *count_bits, *sum_bits)
             }
@@ -350,16 +375,16 @@ impl CellCode for Increments {
 
     #[inline]
     fn is_frozen(&self, cell: u64) -> bool {
-        match &self.scheme {
-            Scheme::Interval { bits, .. } => cell == (1 << bits) - 1,
-            Scheme::Sequence { count_bits, .. } => unpair(cell, *count_bits).0 == (1 << count_bits) - 1,
+        match &self.form {
+            Form::Interval { bits, .. } => cell == (1 << bits) - 1,
+            Form::Sequence { count_bits, .. } => unpair(cell, *count_bits).0 == (1 << count_bits) - 1,
         }
     }
 
     fn is_cell(&self, cell: u64) -> bool {
-        match &self.scheme {
-            Scheme::Interval { base, .. } => cell == 0 || cell >= *base,
-            Scheme::Sequence { count_bits, .. } => {
+        match &self.form {
+            Form::Interval { base, .. } => cell == 0 || cell >= *base,
+            Form::Sequence { count_bits, .. } => {
                 let (count, sum) = unpair(cell, *count_bits);
                 (count > 0 && !self.is_frozen(cell)) || sum == 0
             }
@@ -367,9 +392,9 @@ impl CellCode for Increments {
     }
 
     fn refutation(&self) -> Refutation {
-        match &self.scheme {
-            Scheme::Interval { base, .. } => Refutation::interval(*base),
-            Scheme::Sequence { elements, order, .. } => Refutation::sequence(elements.len() as u64, *order),
+        match &self.form {
+            Form::Interval { base, .. } => Refutation::interval(*base),
+            Form::Sequence { elements, order, .. } => Refutation::sequence(elements.len() as u64, *order),
         }
     }
 }

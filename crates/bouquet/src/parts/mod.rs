@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `counter_array` | a store of counters and the places of keys in it, with rules to change and to read them |
 //! | `counting_over` | a counting filter over any store of counters |
-//! | `cell_filter` | cells that keep a mark of their keys and can contradict a query |
+//! | `marked_cells` | cells that keep a mark of their keys and can contradict a query |
 //! | `rows` | rows of counters, one place of a key in each |
 //! | `coded_counters` | counters as codes of different lengths |
 //! | `bit_array` | plain bits, addressed in ways of their own |
@@ -14,13 +14,13 @@
 //! | [`peel`] | peeling of hypergraphs and XOR systems |
 
 pub(crate) mod bit_array;
-pub(crate) mod cell_filter;
 pub(crate) mod chain;
 pub(crate) mod coded_counters;
 pub(crate) mod counter_array;
 pub(crate) mod counting_over;
 pub(crate) mod equal_components;
 pub(crate) mod flow_memory;
+pub(crate) mod marked_cells;
 pub mod peel;
 pub(crate) mod rows;
 pub(crate) mod slices;

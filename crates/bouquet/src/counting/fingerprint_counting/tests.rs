@@ -3,8 +3,9 @@ use std::collections::HashMap;
 use super::*;
 use crate::counting::counting::CountingBloom;
 use crate::hash::{Hashing, SplitMix};
+use crate::kind::Config;
 use crate::kind::Structure;
-use crate::parts::cell_filter::testing::{measured_rate, sigma};
+use crate::parts::marked_cells::testing::{measured_rate, sigma};
 use crate::store::Counters;
 use crate::{AnyFilter, Error};
 
@@ -14,6 +15,12 @@ fn config(settings: &[(&str, &str)]) -> Config {
 
 fn empty(settings: &[(&str, &str)]) -> FingerprintCounting {
     FingerprintCounting::from_config(&config(settings)).unwrap()
+}
+
+/// The best filter for so many keys in so many bits.
+fn with_budget(items: u64, bits: u64) -> FingerprintCounting {
+    let settings = FingerprintCountingSettings { items: Some(items), bits: Some(bits), ..Default::default() };
+    FingerprintCounting::with(settings).unwrap()
 }
 
 #[test]
@@ -26,7 +33,7 @@ fn rates_are_the_predicted_ones_and_a_fifth_of_plain_counters() {
         (0..n).for_each(|key| _ = filter.insert(&key));
         assert!((0..n).all(|key| filter.contains(&key)));
         let rate = measured_rate(|key| filter.contains(key), queries);
-        let sigma = sigma(expected, filter.hashes(), filter.cells().len(), queries);
+        let sigma = sigma(expected, filter.mechanism.hashes(), filter.cells().len(), queries);
         assert!((rate - expected).abs() < 5.0 * sigma, "{rate} for {expected}, sigma {sigma}");
         if bits_per_key == 40 {
             let mut plain = CountingBloom::with_size(10 * n, 7).unwrap();
@@ -41,18 +48,21 @@ fn rates_are_the_predicted_ones_and_a_fifth_of_plain_counters() {
 #[test]
 fn the_optimum_has_two_bits_at_both_budgets() {
     for (bits, hashes) in [(40_000, 7), (24_000, 4)] {
-        let filter = FingerprintCounting::with_budget(1_000, bits).unwrap();
-        assert_eq!((filter.code().fingerprint_bits(), filter.code().counter_bits(), filter.hashes()), (2, 4, hashes));
+        let filter = with_budget(1_000, bits);
+        assert_eq!(
+            (filter.code().fingerprint_bits, filter.code().counter_bits, filter.mechanism.hashes()),
+            (2, 4, hashes)
+        );
     }
     for fpr in [0.1, 0.01, 1e-4, 1e-8] {
-        assert_eq!(FingerprintCounting::with_rate(10_000, fpr).unwrap().code().fingerprint_bits(), 2, "{fpr}");
+        assert_eq!(FingerprintCounting::with_rate(10_000, fpr).unwrap().code().fingerprint_bits, 2, "{fpr}");
     }
 }
 
 #[test]
 fn churn_loses_no_key_and_removing_everything_leaves_zeros() {
     let n = 5_000;
-    let mut filter = FingerprintCounting::with_budget(n, 40 * n).unwrap();
+    let mut filter = with_budget(n, 40 * n);
     let mut model: HashMap<u64, u64> = HashMap::new();
     let mut random = SplitMix::new(1);
     let mut keys = Vec::new();
@@ -86,7 +96,7 @@ fn churn_loses_no_key_and_removing_everything_leaves_zeros() {
 fn a_key_that_is_in_twice_is_found_and_removing_one_brings_its_fingerprint_back() {
     let mut filter = FingerprintCounting::with_size(6_000, 5).unwrap();
     for key in 0..64u64 {
-        filter.clear();
+        filter.clear().unwrap();
         filter.insert(&key);
         let once = filter.clone();
         filter.insert(&key);
@@ -104,7 +114,7 @@ fn fingerprints_are_all_in_range_and_equally_frequent() {
     let mut seen = [0u64; 4];
     for key in 0..4_000u64 {
         let mut one = filter.clone();
-        one.clear();
+        one.clear().unwrap();
         one.insert(&key);
         let prints: Vec<u64> =
             one.cells().iter().filter(|&cell| cell != 0).map(|c| one.code().fingerprint(c)).collect();
@@ -157,9 +167,13 @@ fn filters_that_differ_refuse_to_merge_and_say_in_what() {
     let base = [("bits", "6000"), ("hashes", "4"), ("fingerprint-bits", "2")];
     let seeded = FingerprintCounting::from_config(&config(&base).hashed(Hashing::seeded(9))).unwrap();
     for (other, field) in [
-        (empty(&[("bits", "7000"), ("hashes", "4")]), "cells"),
+        (empty(&[("bits", "7000"), ("hashes", "4")]), "bits"),
         (empty(&[("bits", "6000"), ("hashes", "8")]), "hashes"),
-        (empty(&[("bits", "5000"), ("hashes", "4"), ("fingerprint-bits", "1")]), "code"),
+        (empty(&[("bits", "5000"), ("hashes", "4"), ("fingerprint-bits", "1")]), "bits"),
+        (
+            empty(&[("bits", "6000"), ("hashes", "4"), ("fingerprint-bits", "1"), ("counter-bits", "5")]),
+            "fingerprint-bits",
+        ),
         (seeded, "hashing"),
     ] {
         match empty(&base).merge(&other) {
@@ -178,7 +192,7 @@ fn frames_with_cells_that_no_keys_leave_are_refused() {
     for cell in [1 << 4, 3 << 4, 1 << 4 | 15] {
         let code = *filter.code();
         let mut forged = filter.clone();
-        forged.cells.set(7, cell);
+        forged.mechanism.cells.set(7, cell);
         assert!(!code.is_cell(cell));
         assert!(matches!(FingerprintCounting::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })), "{cell}");
     }
@@ -196,7 +210,7 @@ fn sizes_reach_the_wanted_rate_in_the_fewest_cells() {
                 settings.extend(hashes.map(|hashes| ("hashes", hashes)));
                 let plan = KIND.plan(&config(&settings)).unwrap();
                 let filter = empty(&settings);
-                assert_eq!((plan.bits, plan.hashes), (filter.stats().bits, filter.hashes()));
+                assert_eq!((plan.bits, plan.hashes), (filter.stats().bits, filter.mechanism.hashes()));
                 let asked = fpr.parse::<f64>().unwrap();
                 assert!(plan.fpr.unwrap() <= asked, "{settings:?}: {plan:?}");
                 if items == "5000" {

@@ -1,15 +1,15 @@
 use super::*;
 use crate::counting::counting::CountingBloom;
 use crate::hash::SplitMix;
-use crate::kind::Structure;
-use crate::parts::cell_filter::testing::{measured_rate, sigma};
+use crate::kind::{Config, Structure};
+use crate::parts::marked_cells::testing::{measured_rate, sigma};
 use crate::store::Counters;
 
 fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
 }
 
-fn usual_sequence() -> Increments {
+fn default_sequence() -> Increments {
     Increments::sequence(&[1, 4, 8, 13], 3).unwrap()
 }
 
@@ -17,7 +17,7 @@ fn usual_sequence() -> Increments {
 fn rates_are_the_predicted_ones_and_a_quarter_of_plain_counters() {
     let (n, queries) = (100_000, 2_000_000);
     let interval = VariableIncrement::with_size(40 * n, 6).unwrap();
-    let sequence = VariableIncrement::with_code(&usual_sequence(), 40 * n, 5).unwrap();
+    let sequence = VariableIncrement::with_code(&default_sequence(), 40 * n, 5).unwrap();
     assert_eq!((interval.code(), sequence.cells().len()), (&Increments::interval(4).unwrap(), 4 * n));
     let mut plain = CountingBloom::with_size(10 * n, 7).unwrap();
     (0..n).for_each(|key| assert!(plain.insert(&key).is_ok()));
@@ -26,7 +26,7 @@ fn rates_are_the_predicted_ones_and_a_quarter_of_plain_counters() {
         (0..n).for_each(|key| _ = filter.insert(&key));
         assert!((0..n).all(|key| filter.contains(&key)));
         let rate = measured_rate(|key| filter.contains(key), queries);
-        let sigma = sigma(expected, filter.hashes(), filter.cells().len(), queries);
+        let sigma = sigma(expected, filter.mechanism.hashes(), filter.cells().len(), queries);
         assert!((rate - expected).abs() < 5.0 * sigma, "{rate} for {expected}, sigma {sigma}");
         assert!(rate <= plain / 4.0, "{rate} against {plain}");
     }
@@ -37,7 +37,7 @@ fn the_published_sequence_is_of_order_two_and_three_but_not_four() {
     let order = |order| Increments::sequence(&[1, 4, 8, 13], order);
     assert!(order(2).is_ok() && order(3).is_ok() && order(4).is_err());
     // Two keys with the sum 17.
-    let code = usual_sequence();
+    let code = default_sequence();
     let cell = pair(2, 17, 4, 6);
     let marks: Vec<u64> =
         code.elements().into_iter().zip(0..).filter(|&(_, m)| code.admits(cell, m)).map(|p| p.0).collect();
@@ -73,7 +73,7 @@ fn tables_of_sums_equal_an_enumeration() {
 #[test]
 fn replacements_lose_no_key_and_removing_everything_leaves_zeros() {
     let n = 3_000;
-    for code in [Increments::interval(4).unwrap(), Increments::interval(16).unwrap(), usual_sequence()] {
+    for code in [Increments::interval(4).unwrap(), Increments::interval(16).unwrap(), default_sequence()] {
         let mut filter = VariableIncrement::with_code(&code, n * 6 * u64::from(code.width()), 6).unwrap();
         let mut present: Vec<u64> = (0..n).collect();
         (0..n).for_each(|key| _ = filter.insert(&key));
@@ -94,9 +94,9 @@ fn replacements_lose_no_key_and_removing_everything_leaves_zeros() {
 #[test]
 fn any_cell_obeys_the_laws_of_a_code() {
     let mut random = SplitMix::new(2);
-    let narrow = Increments::sequence_of(USUAL_SEQUENCE, 3, Some(3)).unwrap();
+    let narrow = Increments::sequence_of(DEFAULT_SEQUENCE, 3, Some(3)).unwrap();
     for code in
-        [Increments::interval(2).unwrap(), Increments::interval_of(4, Some(4)).unwrap(), usual_sequence(), narrow]
+        [Increments::interval(2).unwrap(), Increments::interval_of(4, Some(4)).unwrap(), default_sequence(), narrow]
     {
         for _ in 0..3_000 {
             let held: Vec<u64> = (0..random.below(9)).map(|_| random.below(code.marks())).collect();
@@ -129,7 +129,7 @@ fn sixteen_keys_always_fit_in_the_usual_counter() {
 
 #[test]
 fn contradictions_are_as_frequent_as_the_theory_of_each_code_says() {
-    for code in [Increments::interval(4).unwrap(), Increments::interval(8).unwrap(), usual_sequence()] {
+    for code in [Increments::interval(4).unwrap(), Increments::interval(8).unwrap(), default_sequence()] {
         let marks = code.marks();
         for keys in 0..5u32 {
             // All words of so many marks.
@@ -149,7 +149,7 @@ fn contradictions_are_as_frequent_as_the_theory_of_each_code_says() {
 #[test]
 fn sums_are_right_again_when_more_keys_than_the_order_have_left() {
     // The sum is kept modulo 64 and wraps with six keys of 13.
-    let code = usual_sequence();
+    let code = default_sequence();
     let six = (0..6).fold(0, |cell, _| code.add(cell, 3));
     assert_eq!(unpair(six, 4), (6, 6 * 13 % 64));
     assert!(code.admits(six, 0), "more than three keys tell nothing");
@@ -179,7 +179,7 @@ fn settings_that_contradict_themselves_are_refused_by_name() {
 #[test]
 fn frames_give_back_equal_filters_and_refuse_impossible_cells() {
     for code in
-        [Increments::interval(8).unwrap(), usual_sequence(), Increments::sequence(&[1, 2, 5, 14, 33], 3).unwrap()]
+        [Increments::interval(8).unwrap(), default_sequence(), Increments::sequence(&[1, 2, 5, 14, 33], 3).unwrap()]
     {
         let mut filter = VariableIncrement::with_code(&code, 20_000, 4).unwrap();
         (0..500u64).for_each(|key| _ = filter.insert(&key));
@@ -190,7 +190,7 @@ fn frames_give_back_equal_filters_and_refuse_impossible_cells() {
         let impossible = if code.elements()[0] > 1 { 3 } else { 5 << 4 };
         assert!(!code.is_cell(impossible));
         let mut forged = filter.clone();
-        forged.cells.set(3, impossible);
+        forged.mechanism.cells.set(3, impossible);
         assert!(matches!(VariableIncrement::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
     }
 }
