@@ -8,7 +8,6 @@
 mod more;
 pub use more::ByHash;
 
-use crate::capability::Item;
 use crate::error::Result;
 use crate::hash::{Digest, Hashing};
 
@@ -206,20 +205,6 @@ pub(crate) fn insert_each<F, T: Batched, K: Key>(
     Ok(fresh)
 }
 
-/// The same for items, which must not carry a note.
-#[inline(always)]
-pub(crate) fn insert_items<'a, F, T: Batched>(
-    filter: &mut F,
-    table: impl Fn(&F) -> &T,
-    items: &[Item<'a>],
-    insert: impl Fn(&mut F, &Item<'a>, Digest) -> Result<bool>,
-) -> Result<u64> {
-    insert_each(filter, table, items, |filter, item, digest| {
-        item.bare()?;
-        insert(filter, item, digest)
-    })
-}
-
 /// Aligned to cache lines: vector code writes a line at a time here, and what is written across two of them takes twice as long to be
 /// read again.
 #[repr(align(64))]
@@ -253,7 +238,7 @@ pub(crate) fn one_batch_ahead<K: Key, T: Copy>(
 mod tests {
     use super::*;
     use crate::CountingBloom;
-    use crate::capability::{Contains, Insert};
+    use crate::capability::{Contains, Insert, Item};
     use crate::counting::counting;
     use crate::counting::cuckoo::CuckooFilter;
     use crate::counting::d_left::DLeft;

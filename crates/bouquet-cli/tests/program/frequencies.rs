@@ -103,3 +103,24 @@ fn counts_are_decoded_exactly_once_all_keys_are_known() {
         .run_with(&["decode", "plain"], "rose\n")
         .fails(&["cannot decode counts from all keys; `bouquet query`", "kinds that can: counter-braids"]);
 }
+
+#[test]
+fn an_amount_behind_the_tab_counts_so_often() {
+    for kind in ["count-min", "conservative-update", "spectral", "invertible-counting"] {
+        let place = Place::new();
+        place.run_with(&["build", "-k", kind, "--items", "100", "-o", "f"], "rose\t1500\nlily\nrose\t500\n").found();
+        place.run_with(&["add", "f"], "iris\t7\nlily\n").found();
+        let counted = place.run_with(&["count", "f"], "rose\nlily\niris\nthistle\n").found().lines();
+        assert_eq!(counted, ["rose\t2000", "lily\t2", "iris\t7", "thistle\t0"], "{kind}");
+    }
+    for kind in ["count-min", "spectral", "invertible-counting"] {
+        let place = Place::new();
+        place.run_with(&["build", "-k", kind, "--items", "100", "-o", "f"], "rose\t1500\n").found();
+        place.run_with(&["remove", "f"], "rose\t1400\n").found();
+        assert_eq!(place.run_with(&["count", "f"], "rose\n").found().lines(), ["rose\t100"], "{kind}");
+    }
+    let place = Place::new();
+    place.run_with(&["build", "-k", "counter-braids", "--items", "100", "-o", "f"], "rose\t1500\nlily\n").found();
+    place.run_with(&["add", "f"], "rose\t40000000\n").found();
+    assert_eq!(place.run_with(&["decode", "f"], "rose\nlily\n").found().lines(), ["rose\t40001500", "lily\t1"]);
+}

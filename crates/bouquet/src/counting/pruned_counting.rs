@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::key::Key;
 use crate::kind::{Facts, Kind, Plan, Rates, Special, Stats, Takes, Text, kind};
-use crate::parts::counter_array::{Placement, Places};
+use crate::parts::counter_array::Places;
 use crate::shell::{Filter, Hashed, Lookup, Mechanism, Put, Take, Test};
 use crate::store::{Counters, Words};
 

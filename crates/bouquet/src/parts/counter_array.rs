@@ -11,9 +11,9 @@
 
 mod places;
 
-use crate::error::{Result, same};
+use crate::error::Result;
 use crate::hash::{Digest, Hashing};
-use crate::key::{BATCH, Batched, Key, NEAR_BITS};
+use crate::key::{BATCH, Key, NEAR_BITS};
 use crate::shell::batch;
 use crate::simd::{counters, prefetch};
 use crate::store::{BitStore, Counters};
@@ -267,77 +267,6 @@ impl Places {
         }
         let width = store.width();
         counters::increment(store.words_mut(), self.counters(), self.hashes(), width, digest)
-    }
-}
-
-/// Counters with a hashing of their own, for kinds that hash by themselves.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct HashedArray<S, L = Places> {
-    pub(crate) hashing: Hashing,
-    cells: CounterArray<S, L>,
-}
-
-impl<S: CounterStore, L: Placement> HashedArray<S, L> {
-    /// Counters of this content, which must have the size of the layout.
-    pub(crate) fn new(places: L, hashing: &Hashing, store: S) -> Self {
-        let domain = places.domain();
-        Self::in_domain(places, hashing, store, &domain)
-    }
-
-    /// The same with a secret's digests for this domain.
-    pub(crate) fn in_domain(places: L, hashing: &Hashing, store: S, domain: &str) -> Self {
-        HashedArray { hashing: hashing.clone().bind(domain), cells: CounterArray { places, store } }
-    }
-
-    #[inline]
-    pub(crate) fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
-        key.digest(&self.hashing)
-    }
-
-    /// Whether two arrays have the same places for the same keys.
-    pub(crate) fn comparable(&self, other: &Self) -> Result<()> {
-        self.places.comparable(&other.places)?;
-        same("hashing", &self.hashing, &other.hashing)
-    }
-}
-
-impl<S, L> std::ops::Deref for HashedArray<S, L> {
-    type Target = CounterArray<S, L>;
-
-    #[inline]
-    fn deref(&self) -> &CounterArray<S, L> {
-        &self.cells
-    }
-}
-
-impl<S, L> std::ops::DerefMut for HashedArray<S, L> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut CounterArray<S, L> {
-        &mut self.cells
-    }
-}
-
-impl<S: CounterStore, L: Placement> Batched for HashedArray<S, L> {
-    const NEAR: u64 = NEAR_BITS;
-
-    #[inline]
-    fn hashing(&self) -> &Hashing {
-        &self.hashing
-    }
-
-    #[inline]
-    fn bits_ahead(&self) -> u64 {
-        self.reach()
-    }
-
-    #[inline]
-    fn ask(&self, digest: Digest) {
-        self.prefetch(digest);
-    }
-
-    #[inline]
-    fn ask_to_test(&self, digest: Digest) {
-        self.prefetch_to_test(digest);
     }
 }
 

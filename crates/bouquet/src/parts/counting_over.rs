@@ -7,7 +7,7 @@ use crate::hash::{Digest, Hashing};
 use crate::key::{Key, NEAR_BITS};
 use crate::kind::{Config, ErrorClass, Facts, Made, Parameter, Plan, Rates, Setting, Special, Stats, Takes};
 use crate::membership::standard::{self, Bloom};
-use crate::parts::counter_array::{Arrangement, CounterArray, CounterStore, Placement, Places, Sizes};
+use crate::parts::counter_array::{Arrangement, CounterArray, CounterStore, Places, Sizes};
 use crate::shell::{Choice, Filter, Gauge, Hashed, Mechanism, Put, Settings, Take, Tally, Test, Unite, batch, choices};
 use crate::store::BitStore;
 

@@ -1,8 +1,8 @@
 //! Rows of counters: one place of a key in each, by a pairwise independent function of its own.
 
-use crate::error::{Error, Result, same};
+use crate::error::{Error, Result};
 use crate::hash::{Digest, MAX_HASHES, UniversalHash, fastrange};
-use crate::kind::{Config, Parameter, ParameterType};
+use crate::kind::{Parameter, common};
 use crate::parts::counter_array::Placement;
 use crate::theory::{Size, sketch};
 
@@ -11,59 +11,60 @@ use crate::theory::{Size, sketch};
 /// so that two keys share a counter of a row with probability 1/w, whatever happens in the other rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rows {
-    kind: &'static str,
     width: u64,
     functions: Box<[UniversalHash]>,
 }
 
-pub(crate) const EPS: Parameter = Parameter {
-    name: "eps",
-    help: "error of a count as a share of all occurrences",
-    of: ParameterType::Real { above: 0.0, below: 1.0, default: Some(1e-4) },
-};
+pub(crate) const EPS: Parameter =
+    Parameter::real("eps", "error of a count as a share of all occurrences", 0.0, 1.0).or_real(1e-4);
+pub(crate) const DELTA: Parameter =
+    Parameter::real("delta", "probability that the error is larger", 0.0, 1.0).or_real(1e-3);
 
-pub(crate) const DELTA: Parameter = Parameter {
-    name: "delta",
-    help: "probability that the error is larger",
-    of: ParameterType::Real { above: 0.0, below: 1.0, default: Some(1e-3) },
-};
+/// The settings from which the size of rows follows, as far as they were given.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RowSizes {
+    pub(crate) items: Option<u64>,
+    pub(crate) fpr: Option<f64>,
+    pub(crate) eps: Option<f64>,
+    pub(crate) delta: Option<f64>,
+    pub(crate) width: Option<u64>,
+    pub(crate) rows: Option<u32>,
+}
 
-pub(crate) const ROWS: Parameter = Parameter {
-    name: "rows",
-    help: "rows of counters, of which a key has one each; instead of delta",
-    of: ParameterType::Count { min: 1, max: MAX_HASHES as u64, default: None },
-};
+impl RowSizes {
+    /// The width of a row and the number of rows, for counters of so many bits: as given, by distinct keys and the share of
+    /// them that counts too much, or by the error.
+    pub(crate) fn resolve(self, counter_bits: u32) -> Result<(u64, u32)> {
+        let (width, rows) = match (self.width, self.rows) {
+            (Some(width), Some(rows)) => (width, rows),
+            (width, rows) => {
+                let planned = self.planned()?;
+                let of_row = planned.bits / u64::from(planned.hashes);
+                (width.unwrap_or(of_row), rows.unwrap_or(planned.hashes).max(1))
+            }
+        };
+        let bits = u128::from(width) * u128::from(rows) * u128::from(counter_bits);
+        match u64::try_from(bits) {
+            Ok(_) => Ok((width, rows)),
+            Err(_) => Err(Error::TooLarge { what: "the counters".into(), bytes: bits / 8 }),
+        }
+    }
+
+    fn planned(self) -> Result<Size> {
+        Ok(match (self.items, self.eps, self.delta) {
+            (Some(items), None, None) => sketch::for_keys(items, common::FPR.need(self.fpr)?)?,
+            (_, eps, delta) => sketch::for_error(EPS.need(eps)?, DELTA.need(delta)?)?,
+        })
+    }
+}
 
 impl Rows {
     /// `rows` rows of `width` counters each.
-    pub(crate) fn new(kind: &'static str, Size { bits, hashes }: Size, seed: u64) -> Result<Self> {
-        if hashes == 0 || hashes > MAX_HASHES {
-            return Err(Error::parameter("rows", format!("1 to {MAX_HASHES}"), hashes));
+    pub(crate) fn new(width: u64, rows: u32, seed: u64) -> Result<Self> {
+        if rows == 0 || rows > MAX_HASHES {
+            return Err(Error::parameter("rows", format!("1 to {MAX_HASHES}"), rows));
         }
-        let functions = UniversalHash::from_seed(seed).take(hashes as usize).collect();
-        Ok(Rows { kind, width: bits / u64::from(hashes), functions })
-    }
-
-    /// Counters in all and rows that the settings describe: by `width` (or another name for the counters of a row) and
-    /// `rows`, by distinct keys and the share of them that counts too much, or by the error.
-    pub(crate) fn size(config: &Config, width: &str, rows: &str) -> Result<Size> {
-        let by_error = |config: &Config| {
-            let share = |name, default| config.real(name).unwrap_or(default);
-            sketch::for_error(share("eps", 1e-4), share("delta", 1e-3))
-        };
-        let planned = match config.count("items") {
-            Some(items) if !config.is_set("eps") && !config.is_set("delta") => {
-                sketch::for_keys(items, config.real("fpr").unwrap_or(0.01))?
-            }
-            _ => by_error(config)?,
-        };
-        let hashes = config.count(rows).map_or(planned.hashes, |rows| rows as u32).max(1);
-        let width = config.count(width).unwrap_or(planned.bits / u64::from(planned.hashes));
-        let bits = width.checked_mul(u64::from(hashes)).ok_or_else(|| Error::TooLarge {
-            what: "the counters".into(),
-            bytes: u128::from(width) * u128::from(hashes),
-        })?;
-        Ok(Size { bits, hashes })
+        Ok(Rows { width, functions: UniversalHash::from_seed(seed).take(rows as usize).collect() })
     }
 
     /// Counters in a row.
@@ -74,6 +75,11 @@ impl Rows {
     /// The number of rows.
     pub(crate) fn rows(&self) -> u32 {
         self.functions.len() as u32
+    }
+
+    /// Counters in all rows.
+    pub(crate) fn counters(&self) -> u64 {
+        self.width * u64::from(self.rows())
     }
 }
 
@@ -93,20 +99,6 @@ impl Placement for Rows {
     fn are_apart(&self, _: Digest) -> bool {
         true
     }
-
-    fn domain(&self) -> String {
-        format!("{} {} {}", self.kind, self.width, self.rows())
-    }
-
-    fn comparable(&self, other: &Self) -> Result<()> {
-        same("counters of a row", self.width, other.width)?;
-        same("rows", self.rows(), other.rows())?;
-        // The functions follow from the seed.
-        if self.functions == other.functions {
-            return Ok(());
-        }
-        same("hash functions", self.functions.first(), other.functions.first())
-    }
 }
 
 #[cfg(test)]
@@ -116,7 +108,7 @@ mod tests {
 
     #[test]
     fn keys_meet_in_a_row_as_often_as_random_ones_and_rows_are_independent() {
-        let rows = Rows::new("test", Size { bits: 4 * 50, hashes: 4 }, 7).unwrap();
+        let rows = Rows::new(50, 4, 7).unwrap();
         let keys = 2_000u64;
         let hashing = Hashing::seeded(3);
         let places: Vec<Vec<u64>> =

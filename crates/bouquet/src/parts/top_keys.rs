@@ -19,6 +19,11 @@ impl TopKeys {
         TopKeys { capacity: usize::try_from(capacity).unwrap_or(usize::MAX), ..Default::default() }
     }
 
+    /// None, but room for as many.
+    pub(crate) fn emptied(&self) -> Self {
+        TopKeys { capacity: self.capacity, ..Default::default() }
+    }
+
     /// The key has come, and has now this count.
     pub(crate) fn offer(&mut self, key: &[u8], count: u64) {
         if let Some(before) = self.counts.get_mut(key) {

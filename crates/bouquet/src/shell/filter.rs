@@ -506,7 +506,11 @@ impl<M: Expand> Filter<M> {
 
 impl<M: Mechanism> Filter<M> {
     /// Whether `other` has the same settings and hashing.
-    fn comparable(&self, other: &Self, alike: impl Fn(&M::Settings, &M::Settings) -> Result<()>) -> Result<()> {
+    pub(crate) fn comparable(
+        &self,
+        other: &Self,
+        alike: impl Fn(&M::Settings, &M::Settings) -> Result<()>,
+    ) -> Result<()> {
         alike(&self.settings(), &other.settings())?;
         same("hashing", &self.hashing, &other.hashing)
     }

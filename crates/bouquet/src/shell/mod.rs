@@ -36,11 +36,11 @@ mod settings;
 mod verbs;
 
 pub use filter::Filter;
-pub(crate) use mechanism::MOST_ITEMS;
 pub use mechanism::{
     Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Implied, Lookup,
     Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
 };
+pub(crate) use mechanism::{MOST_ITEMS, hashed};
 pub use settings::{Accessor, ByRate, Choice, Fields, Settings, Value};
 #[allow(unused_imports, reason = "kinds are moving to the shell one by one")]
 pub(crate) use settings::{choices, fields};

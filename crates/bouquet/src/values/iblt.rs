@@ -1,18 +1,21 @@
 #![doc = include_str!("iblt.md")]
 
-use crate::capability::{Answer, Listing, Multiplicity, Note, NoteType, Value};
+use crate::capability::{Answer, Entry, Listing, Multiplicity, Note, NoteType, Value};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::key::Key;
 use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Reply, Special, Stats, Takes, Text, common, kind};
-pub use crate::parts::summed_cells::Accumulator;
-use crate::parts::summed_cells::{CellTable, Found, MAX_BYTES, MAX_HASHES, MAX_SUM_BYTES, Record, Shape};
+use crate::parts::summed_cells::{MAX_HASHES, Slices, SummedCells};
 use crate::shell::{
     Choice, Deduct, Enumerate, Fields, Filter, FromNote, Hashed, Lookup, Mechanism, Put, Settings, Take, Tally, Test,
     Unite, fields,
 };
 use crate::theory::{partitioned, peeling, special};
+
+mod records;
+pub use records::Accumulator;
+use records::{Found, MAX_BYTES, MAX_SUM_BYTES, Records};
 
 /// The registry's row.
 pub const KIND: Kind = kind!(Iblt);
@@ -114,7 +117,7 @@ fn cells_for(items: u64, hashes: u32) -> Result<u64> {
 }
 
 /// The shape that the settings describe.
-fn shape(settings: &IbltSettings) -> Result<Shape> {
+fn shape(settings: &IbltSettings) -> Result<(Slices, Records)> {
     let items = settings.items;
     let hashes = settings.hashes.unwrap_or(if items.is_some_and(|items| items > 10_000) { 3 } else { 4 });
     let cells = match (settings.cells, items) {
@@ -135,30 +138,29 @@ fn shape(settings: &IbltSettings) -> Result<Shape> {
         }
         Ok(bytes)
     };
-    let shape = Shape {
-        slice_len: cells.div_ceil(hashes.into()),
-        hashes,
+    let records = Records {
         accumulator,
         key_bytes: width(&KEY_BYTES, settings.key_bytes.unwrap_or(key_default))?,
         value_bytes: width(&VALUE_BYTES, VALUE_BYTES.need(settings.value_bytes)?)?,
         hash_bits: HASH_BITS.need(settings.hash_bits)?,
     };
-    shape.bits()?;
-    Ok(shape)
+    let slices = Slices::of(cells, hashes);
+    slices.bits(&records)?;
+    Ok((slices, records))
 }
 
 /// The rates of a table of this shape with `items` distinct keys.
-fn rates(shape: &Shape, items: u64) -> Rates {
-    let in_a_cell = 1.0 / shape.slice_len as f64;
-    let shared = special::binomial_tail(2, items as f64, in_a_cell).powi(shape.hashes as i32);
-    let unreadable = if items == 0 { 0.0 } else { partitioned::rate(shape.cells(), items - 1, shape.hashes) };
+fn rates(slices: &Slices, items: u64) -> Rates {
+    let in_a_cell = 1.0 / slices.slice_len as f64;
+    let shared = special::binomial_tail(2, items as f64, in_a_cell).powi(slices.hashes as i32);
+    let unreadable = if items == 0 { 0.0 } else { partitioned::rate(slices.cells(), items - 1, slices.hashes) };
     Rates { false_positive: Some(shared), over_count: Some(unreadable), unknown: Some(unreadable), ..Rates::default() }
 }
 
-/// Cells that sum up pairs. They keep the hashing, too: what comes out of them is hashed again.
+/// Cells that sum up pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pairs {
-    table: CellTable,
+    table: SummedCells<Records>,
 }
 
 impl Mechanism for Pairs {
@@ -190,26 +192,27 @@ impl Mechanism for Pairs {
     type Settings = IbltSettings;
 
     fn resolve(asked: &IbltSettings) -> Result<IbltSettings> {
-        let shape = shape(asked)?;
+        let (slices, records) = shape(asked)?;
         Ok(IbltSettings {
             items: asked.items,
-            cells: Some(shape.cells()),
-            hashes: Some(shape.hashes),
-            accumulator: Some(shape.accumulator),
-            key_bytes: Some(shape.key_bytes),
-            value_bytes: Some(shape.value_bytes),
-            hash_bits: Some(shape.hash_bits),
+            cells: Some(slices.cells()),
+            hashes: Some(slices.hashes),
+            accumulator: Some(records.accumulator),
+            key_bytes: Some(records.key_bytes),
+            value_bytes: Some(records.value_bytes),
+            hash_bits: Some(records.hash_bits),
         })
     }
 
     fn plan(settings: &IbltSettings) -> Result<Plan> {
-        let (shape, items) = (shape(settings)?, settings.items);
-        let fpr = items.and_then(|items| rates(&shape, items).false_positive);
-        Ok(Plan { bits: shape.bits()?, hashes: shape.hashes, items, fpr })
+        let ((slices, records), items) = (shape(settings)?, settings.items);
+        let fpr = items.and_then(|items| rates(&slices, items).false_positive);
+        Ok(Plan { bits: slices.bits(&records)?, hashes: slices.hashes, items, fpr })
     }
 
     fn empty(settings: &IbltSettings, hashing: &Hashing) -> Result<Self> {
-        Ok(Pairs { table: CellTable::zeroed(shape(settings)?, Self::hashing(settings, hashing))? })
+        let (slices, records) = shape(settings)?;
+        Ok(Pairs { table: SummedCells::zeroed(records, slices, Self::hashing(settings, hashing))? })
     }
 
     fn domain(settings: &IbltSettings) -> String {
@@ -217,16 +220,15 @@ impl Mechanism for Pairs {
     }
 
     fn items(&self, _: u64) -> u64 {
-        u64::try_from(self.table.items().max(0)).unwrap_or(u64::MAX)
+        self.table.items()
     }
 
     fn stats(&self, items: u64) -> Stats {
         let (fill, mixed) = self.table.occupancy();
-        let shape = self.table.shape();
         Stats {
             items,
-            bits: shape.cells() * u64::from(shape.cell_bits()),
-            hashes: shape.hashes,
+            bits: self.table.bits(),
+            hashes: self.table.slices.hashes,
             fill: Some(fill),
             // Which cells hold one pair alone cannot be told without the secret.
             fpr: self.table.hashing().is_usable().then(|| mixed.iter().product()),
@@ -236,7 +238,7 @@ impl Mechanism for Pairs {
     }
 
     fn expected(&self, items: u64) -> Rates {
-        rates(self.table.shape(), items)
+        rates(&self.table.slices, items)
     }
 
     /// Store: the cells.
@@ -245,10 +247,10 @@ impl Mechanism for Pairs {
     }
 
     fn decode(settings: &IbltSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
-        let shape = shape(settings)?;
-        let words = decoder.words(shape.bits()?.div_ceil(64))?;
+        let (slices, records) = shape(settings)?;
+        let words = decoder.words(slices.bits(&records)?.div_ceil(64))?;
         let hashing = Self::hashing(settings, decoder.config().hashing());
-        let table = CellTable::from_words(shape, hashing, words)
+        let table = SummedCells::from_words(records, slices, hashing, words)
             .ok_or_else(|| Error::corrupt("bits behind the last cell", "0", "1"))?;
         Ok((Pairs { table }, 0))
     }
@@ -266,9 +268,9 @@ impl Put for Pairs {
 
     /// A key or a value that is too wide is [`Error::Item`].
     fn put(&mut self, key: Hashed<'_>, value: &[u8]) -> Result<bool> {
-        let record = Record::new(self.table.shape(), key.bytes, value)?;
-        let fresh = matches!(self.table.look_up(record.key()), Found::Absent);
-        self.table.add(&record, 1);
+        let record = self.table.record(key.bytes, value)?;
+        let fresh = matches!(self.table.look_up(key.bytes), Found::Absent);
+        self.table.add_record(record, 1);
         Ok(fresh)
     }
 }
@@ -291,10 +293,10 @@ impl Take for Pairs {
                 if matches!(found, Found::Held(held, _) if held.value() != value) {
                     return Err(Error::NotPresent);
                 }
-                Record::new(self.table.shape(), key.bytes, value)?
+                self.table.record(key.bytes, value)?
             }
         };
-        self.table.add(&record, -1);
+        self.table.add_record(record, -1);
         Ok(())
     }
 }
@@ -329,7 +331,7 @@ impl Lookup for Pairs {
 impl Enumerate for Pairs {
     /// Negative counts are of pairs that were removed ahead.
     fn enumerate(&self, _: &Hashing) -> Listing {
-        self.table.clone().drain()
+        self.clone().drain()
     }
 }
 
@@ -344,6 +346,19 @@ impl Unite for Pairs {
 impl Deduct for Pairs {
     fn deduct(&mut self, other: &Self) -> Result<()> {
         self.table.combine(&other.table, -1)
+    }
+}
+
+impl Pairs {
+    /// Takes out everything that can be decoded.
+    fn drain(&mut self) -> Listing {
+        let (mut entries, with_values) = (Vec::new(), self.table.sums.value_bytes > 0);
+        self.table.drain(|sole| {
+            let record = &sole.placed.entry;
+            let value = with_values.then(|| Value::Bytes(record.value().to_vec()));
+            entries.push(Entry { key: record.key().to_vec(), value, count: sole.count });
+        });
+        Listing { entries, undecoded: self.table.used() }
     }
 }
 
@@ -417,8 +432,8 @@ impl Iblt {
     /// ```
     pub fn remove_ahead<K: Key + ?Sized>(&mut self, key: &K, value: &[u8]) -> Result<()> {
         let table = &mut self.mechanism.table;
-        let record = key.with_bytes(|key| Record::new(table.shape(), key, value))?;
-        table.add(&record, -1);
+        let record = key.with_bytes(|key| table.record(key, value))?;
+        table.add_record(record, -1);
         Ok(())
     }
 
@@ -447,7 +462,7 @@ impl Iblt {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn drain(&mut self) -> Listing {
-        self.mechanism.table.drain()
+        self.mechanism.drain()
     }
 }
 

@@ -4,6 +4,8 @@ use super::*;
 use crate::counting::count_min::CountMin;
 use crate::counting::zipf::Zipf;
 use crate::hash::SplitMix;
+use crate::key::Key;
+use crate::kind::Config;
 
 fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
@@ -16,14 +18,14 @@ fn empty(settings: &[(&str, &str)]) -> ConservativeUpdate {
 #[test]
 fn a_packet_raises_only_the_counters_below_the_new_estimate() {
     let mut filter = ConservativeUpdate::with_size(100, 3).unwrap();
-    let places: Vec<u64> = filter.stages.places.of(filter.stages.digest("flow")).collect();
+    let places: Vec<u64> = filter.mechanism.stages.places.of("flow".digest(&filter.hashing)).collect();
     for (place, counter) in places.iter().zip([3, 2, 7]) {
-        filter.stages.store.set(*place, counter);
+        filter.mechanism.stages.store.set(*place, counter);
     }
     filter.add("flow", 4);
-    let after: Vec<u64> = places.iter().map(|place| filter.stages.store.get(*place)).collect();
+    let after: Vec<u64> = places.iter().map(|place| filter.mechanism.stages.store.get(*place)).collect();
     assert_eq!(after, [6, 6, 7]);
-    assert_eq!(filter.stages.store.count_nonzero(), 3);
+    assert_eq!(filter.mechanism.stages.store.count_nonzero(), 3);
 }
 
 /// Packets of 40 to 1,500 bytes of some hundred flows, of which some are large, and what each flow has sent.
@@ -42,7 +44,7 @@ fn no_heavy_flow_is_missed_and_no_estimate_is_low_in_any_mode() {
     for seed in 0..100 {
         let (packets, truth) = trace(seed);
         assert!(truth.values().filter(|&&bytes| bytes >= threshold).count() > 3);
-        for mode in Mode::NAMES {
+        for &mode in Mode::WORDS {
             for shield in ["on", "off"] {
                 let settings = [("counters", "60"), ("stages", "3"), ("threshold", "30000"), ("mode", mode)];
                 let mut filter = empty(&[&settings[..], &[("shield", shield)]].concat());
@@ -81,7 +83,7 @@ fn conservative_update_and_shielding_burden_light_flows_less() {
                     *burden.entry((mode, shield)).or_default() += filter.count(flow).count - bytes;
                     let key = flow.to_le_bytes();
                     *listed.entry((mode, shield)).or_default() +=
-                        usize::from(filter.memory.flows.contains_key(&key[..]));
+                        usize::from(filter.mechanism.memory.flows.contains_key(&key[..]));
                 }
             }
         }
@@ -127,8 +129,8 @@ fn as_a_sketch_it_is_twice_as_accurate_as_count_min_and_never_above_it() {
         let (mut filter, mut plain) =
             (ConservativeUpdate::with_size(10_000, 4).unwrap(), CountMin::with_size(10_000, 4).unwrap());
         for key in &stream {
-            filter.add(key, 1);
-            plain.add(key, 1).unwrap();
+            filter.insert(key);
+            plain.insert(key).unwrap();
         }
         let (mut conservative, mut added) = (0, 0);
         for (key, &truth) in &truth {
@@ -157,7 +159,7 @@ fn a_full_flow_memory_is_told_and_loses_no_count() {
     assert_eq!((filter.heavy().len(), filter.dropped()), (5, 15));
     assert!((0..20u64).all(|flow| filter.count(&flow).count >= 150));
     filter.advance(1);
-    assert_eq!((filter.heavy().len(), filter.dropped(), filter.total()), (0, 0, 0));
+    assert_eq!((filter.heavy().len(), filter.dropped(), filter.items()), (0, 0, 0));
     assert!((0..20u64).all(|flow| filter.count(&flow).count == 0));
 }
 
@@ -179,7 +181,7 @@ fn the_sum_of_two_filters_is_an_upper_bound() {
         }
         here.merge_upper_bound(&there).unwrap();
         assert!(truth.iter().all(|(key, &truth)| here.count(key).count >= truth), "{settings:?}");
-        assert_eq!(here.total(), 6_000);
+        assert_eq!(here.items(), 6_000);
         assert_eq!(ConservativeUpdate::from_bytes(&here.to_bytes()).unwrap(), here);
     }
     let serial = empty(&[("threshold", "10"), ("mode", "serial")]);
@@ -201,7 +203,7 @@ fn counters_that_are_full_say_at_least() {
 
 #[test]
 fn frames_give_back_equal_filters_and_contradictory_ones_are_refused() {
-    for mode in Mode::NAMES {
+    for &mode in Mode::WORDS {
         let mut filter = empty(&[("counters", "50"), ("stages", "3"), ("threshold", "20"), ("mode", mode)]);
         for key in Zipf::new(100, 1.0, 3).take(2_000) {
             filter.add(&key, 1);
@@ -211,7 +213,7 @@ fn frames_give_back_equal_filters_and_contradictory_ones_are_refused() {
     }
     assert!(KIND.plan(&config(&[("mode", "serial")])).unwrap_err().to_string().contains("threshold"));
     let mut liar = empty(&[("counters", "50"), ("stages", "3")]);
-    liar.memory.dropped = 1;
+    liar.mechanism.memory.dropped = 1;
     assert!(matches!(ConservativeUpdate::from_bytes(&liar.to_bytes()), Err(Error::Corrupt { .. })));
     assert!(FlowMemory::from_bytes(3, 0, &[1, 0, 0, 0, 9]).is_err());
 }

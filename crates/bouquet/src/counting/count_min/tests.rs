@@ -1,8 +1,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::*;
+use crate::capability::{Insert, Item};
 use crate::counting::zipf::Zipf;
 use crate::hash::SplitMix;
+use crate::kind::Config;
 
 fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
@@ -16,7 +18,7 @@ fn sketch_of(settings: &[(&str, &str)], keys: &[u64]) -> CountMin {
     let mut sketch = empty(settings);
     let bytes: Vec<[u8; 8]> = keys.iter().map(|key| key.to_le_bytes()).collect();
     let items: Vec<Item> = bytes.iter().map(|key| Item::from(key.as_slice())).collect();
-    sketch.insert_batch(&items).unwrap();
+    Insert::insert_batch(&mut sketch, &items).unwrap();
     sketch
 }
 
@@ -53,7 +55,7 @@ fn sketches_add_and_subtract_bit_for_bit() {
         sum.subtract(&b).unwrap();
         assert_eq!(sum.to_bytes(), a.to_bytes());
         let mut less = a.clone();
-        if a.signed {
+        if a.mechanism.signed {
             less.subtract(&whole).unwrap();
             assert_eq!(less.total(), -(right.len() as i64));
         } else {
@@ -72,7 +74,7 @@ fn frequent_keys_are_found_from_the_sketch_alone() {
     let mut truth: HashMap<u64, u64> = HashMap::new();
     stream.iter().for_each(|key| *truth.entry(*key).or_default() += 1);
     let sketch = sketch_of(&[("levels", "20")], &stream);
-    assert_eq!((sketch.width(), sketch.rows()), (27_183, 7), "the default size");
+    assert_eq!((sketch.settings().width, sketch.settings().rows), (Some(27_183), Some(7)), "the default size");
     let found: BTreeMap<u64, u64> = sketch.heavy(0.001).unwrap().into_iter().collect();
     let threshold = n as f64 * 0.001;
     let heavy: Vec<u64> = truth.iter().filter(|(_, count)| **count as f64 >= threshold).map(|(key, _)| *key).collect();
@@ -91,7 +93,12 @@ fn medians_of_signed_counts_are_within_three_eps() {
     let mut random = SplitMix::new(4);
     for key in Zipf::new(5_000, 1.0, 5).take(100_000) {
         let amount = random.below(20) as i64 - 10;
-        sketch.add(&key, amount).unwrap();
+        let size = Amount(amount.unsigned_abs());
+        if amount < 0 {
+            sketch.remove_with(&key, size).unwrap()
+        } else {
+            sketch.insert_with(&key, size).map(drop).unwrap()
+        }
         *truth.entry(key).or_default() += amount;
     }
     let norm: i64 = truth.values().map(|count| count.abs()).sum();
@@ -156,8 +163,8 @@ fn the_top_keys_are_the_frequent_ones_and_survive_merging() {
     let mut ranked: Vec<(u64, u64)> = truth.iter().map(|(key, count)| (*count, *key)).collect();
     ranked.sort_unstable_by(|a, b| b.cmp(a));
     for (count, key) in &ranked[..5] {
-        let found = sketch.top().into_iter().find(|(name, _)| *name == key.to_le_bytes());
-        assert!(found.is_some_and(|(_, found)| found >= *count), "{key}");
+        let found = sketch.top().into_iter().find(|frequent| frequent.key == key.to_le_bytes());
+        assert!(found.is_some_and(|found| found.count.count >= *count), "{key}");
     }
     assert_eq!(sketch.top().len(), 10);
     assert_eq!(CountMin::from_bytes(&sketch.to_bytes()).unwrap(), sketch);
@@ -166,13 +173,13 @@ fn the_top_keys_are_the_frequent_ones_and_survive_merging() {
 #[test]
 fn a_full_counter_stays_and_says_at_least() {
     let mut sketch = empty(&[("width", "100"), ("rows", "3")]);
-    sketch.add("rose", i64::from(u32::MAX) - 1).unwrap();
+    sketch.add("rose", u64::from(u32::MAX) - 1).unwrap();
     assert!(!sketch.count("rose").at_least);
     sketch.add("rose", 5).unwrap();
     assert_eq!(sketch.count("rose"), Multiplicity { count: u64::from(u32::MAX), at_least: true });
     let mut signed = empty(&[("width", "100"), ("rows", "3"), ("counter", "i64")]);
-    signed.add("rose", i64::MIN).unwrap();
-    signed.add("rose", -1).unwrap();
+    signed.remove_with("rose", Amount(1 << 63)).unwrap();
+    signed.remove("rose").unwrap();
     assert_eq!((signed.median("rose"), signed.count("rose").at_least), (i64::MIN, true));
     let other = signed.clone();
     signed.merge(&other).unwrap();
@@ -195,12 +202,32 @@ fn keys_that_are_no_integers_of_the_levels_are_refused() {
 #[test]
 fn contradictory_frames_are_refused() {
     let mut sketch = empty(&[("width", "10"), ("rows", "2"), ("top", "2")]);
-    (0..5u64).for_each(|key| sketch.add(&key, 1).unwrap());
+    (0..5u64).for_each(|key| assert!(sketch.insert(&key).is_ok()));
     let frame = sketch.to_bytes();
     assert_eq!(CountMin::from_bytes(&frame).unwrap(), sketch);
     let mut liar = sketch.clone();
-    liar.total = -1;
+    liar.mechanism.total = -1;
     assert!(matches!(CountMin::from_bytes(&liar.to_bytes()), Err(Error::Corrupt { .. })));
-    assert!(TopKeys::from_bytes(1, &sketch.top.unwrap().to_bytes()).is_err(), "two do not fit one");
+    assert!(TopKeys::from_bytes(1, &sketch.mechanism.top.unwrap().to_bytes()).is_err(), "two do not fit one");
     assert!(TopKeys::from_bytes(2, &[255; 4]).is_err());
+}
+
+#[test]
+fn decimal_keys_are_the_integers_that_they_name() {
+    let numbers = empty(&[("levels", "16"), ("decimal", "yes")]);
+    let (mut text, mut bytes) = (numbers.clone(), numbers);
+    for (key, amount) in [("7", 10), ("300", 20), ("40000", 30), ("0300", 5)] {
+        text.add(key, amount).unwrap();
+        bytes.add(&key.parse::<u64>().unwrap(), amount).unwrap();
+    }
+    assert_eq!(text, bytes);
+    assert_eq!((text.range(8, 300).unwrap(), text.quantile(0.5).unwrap()), (25, 300));
+    assert_eq!((text.count("300").count, text.count(&300u64).count, text.count("rose").count), (25, 25, 0));
+    for key in ["65536", "-1", "", "rose", "99999999999999999999"] {
+        assert!(matches!(text.insert(key), Err(Error::Item { .. })), "{key}");
+    }
+    assert_eq!(CountMin::from_bytes(&text.to_bytes()).unwrap(), text);
+    let mut any = empty(&[("decimal", "yes")]);
+    ["7", "007", "rose"].map(|key| any.insert(key).unwrap());
+    assert_eq!((any.count(&7u64).count, any.count("rose").count), (2, 1), "without levels other keys are their bytes");
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::hash::SplitMix;
+use crate::kind::Config;
 
 fn braids(settings: &[(&str, &str)]) -> CounterBraids {
     let config =
@@ -15,7 +16,7 @@ fn pareto(flows: usize, seed: u64) -> Vec<u64> {
 
 fn fill(braids: &mut CounterBraids, sizes: &[u64]) {
     for (flow, &size) in (0u64..).zip(sizes) {
-        braids.insert_times(&flow, size).unwrap();
+        braids.add(&flow, size).unwrap();
     }
 }
 
@@ -38,7 +39,7 @@ fn sizes_are_exact_above_the_threshold_and_bounded_below_it() {
         let counters = (n * per_flow / 100).to_string();
         let mut braids = braids(&[("counters", &counters), ("upper", "2000")]);
         fill(&mut braids, &sizes);
-        let decoded = braids.decode(flows(n)).unwrap();
+        let decoded = braids.sizes(flows(n)).unwrap();
         assert_eq!(decoded.is_exact(), exact, "0.{per_flow} counters per flow");
         assert!(decoded.is_consistent() && brackets(&decoded, &sizes));
         assert_eq!(decoded.list().count(), n);
@@ -59,13 +60,13 @@ fn two_layers_hold_a_heavy_tail_exactly_in_twelve_and_a_half_bits_per_flow() {
     fill(&mut braids, &sizes);
     let bits = braids.stats().bits as f64 / n as f64;
     assert!(bits <= 12.5, "{bits}");
-    let decoded = braids.decode(flows(n)).unwrap();
+    let decoded = braids.sizes(flows(n)).unwrap();
     assert!(decoded.is_exact() && brackets(&decoded, &sizes) && decoded.rounds() < 60, "{}", decoded.rounds());
 
     // The least counter of a flow, which other sketches answer with, is too large for most.
     let least = |flow: u64| {
-        let places = braids.counters_of(0, braids.hashing.digest(&flow.to_le_bytes()));
-        places.map(|place| braids.layers[0].get(place) & 0xff).min()
+        let places = braids.mechanism.counters_of(0, braids.hashing.digest(&flow.to_le_bytes()));
+        places.map(|place| braids.mechanism.layers[0].get(place) & 0xff).min()
     };
     let wrong = (0u64..).zip(&sizes).filter(|&(flow, &size)| size < 256 && least(flow) != Some(size)).count();
     assert!(wrong > n / 2, "{wrong}");
@@ -79,9 +80,9 @@ fn more_layers_go_by_the_same_rule() {
     let mut deep =
         braids(&[("counters", "6000"), ("upper", "2000"), ("layers", "3"), ("width", "6"), ("top-width", "24")]);
     fill(&mut deep, &sizes);
-    assert_eq!(deep.layers.iter().map(Counters::len).collect::<Vec<_>>(), [6_000, 2_001, 666]);
-    assert!(deep.layers[2].count_nonzero() > 0, "the third layer is in use");
-    let decoded = deep.decode(flows(n)).unwrap();
+    assert_eq!(deep.mechanism.layers.iter().map(Counters::len).collect::<Vec<_>>(), [6_000, 2_001, 666]);
+    assert!(deep.mechanism.layers[2].count_nonzero() > 0, "the third layer is in use");
+    let decoded = deep.sizes(flows(n)).unwrap();
     assert!(decoded.is_exact() && decoded.is_consistent() && brackets(&decoded, &sizes));
     assert_eq!(CounterBraids::from_bytes(&deep.to_bytes()).unwrap(), deep);
 }
@@ -93,10 +94,10 @@ fn packets_one_by_one_count_as_all_at_once() {
     for flow in 0..50u64 {
         let size = 1 + random.below(2_000);
         (0..size).for_each(|_| assert!(single.insert(&flow).is_ok()));
-        at_once.insert_times(&flow, size).unwrap();
+        at_once.add(&flow, size).unwrap();
     }
-    assert_eq!(single.layers, at_once.layers);
-    assert!(single.layers[1].count_nonzero() > 0);
+    assert_eq!(single.mechanism.layers, at_once.mechanism.layers);
+    assert!(single.mechanism.layers[1].count_nonzero() > 0);
 }
 
 #[test]
@@ -123,17 +124,17 @@ fn lists_that_lack_flows_or_have_strangers_are_found_out() {
     let sizes = pareto(n, 7);
     let mut braids = CounterBraids::with_flows(3_000).unwrap();
     fill(&mut braids, &sizes);
-    assert!(braids.decode(flows(n)).unwrap().is_consistent());
+    assert!(braids.sizes(flows(n)).unwrap().is_consistent());
     for missing in [1, 10, 1_000] {
-        assert!(!braids.decode(flows(n - missing)).unwrap().is_consistent(), "{missing}");
+        assert!(!braids.sizes(flows(n - missing)).unwrap().is_consistent(), "{missing}");
     }
     // Flows without packets break the assumption that all have one, and are found with the other decoder.
-    assert!(!braids.decode(flows(n + 200)).unwrap().is_consistent());
-    let decoded = braids.decode_with_absent(flows(n + 200)).unwrap();
+    assert!(!braids.sizes(flows(n + 200)).unwrap().is_consistent());
+    let decoded = braids.sizes_with_absent(flows(n + 200)).unwrap();
     assert!(decoded.is_exact() && decoded.is_consistent() && brackets(&decoded, &sizes));
     assert!((n..n + 200).all(|flow| decoded.count(&(flow as u64)) == Some(Bounds::exactly(0))));
     // A flow that is listed twice is one flow.
-    let twice = braids.decode(flows(n).chain(flows(n))).unwrap();
+    let twice = braids.sizes(flows(n).chain(flows(n))).unwrap();
     assert!(twice.is_exact() && twice.list().count() == n);
 }
 
@@ -143,7 +144,7 @@ fn a_last_layer_without_room_refuses_and_nothing_changes() {
     let mut accepted = 0;
     let error = loop {
         let before = full.clone();
-        match full.insert_times("rose", 50) {
+        match full.add("rose", 50) {
             Ok(_) => accepted += 1,
             Err(error) => {
                 assert_eq!(full, before);
@@ -156,7 +157,7 @@ fn a_last_layer_without_room_refuses_and_nothing_changes() {
     let before = full.clone();
     assert!(matches!(full.merge(&before), Err(Error::Full { .. })));
     assert_eq!(full, before);
-    let size = full.decode(["rose"]).unwrap().count("rose").unwrap();
+    let size = full.sizes(["rose"]).unwrap().count("rose").unwrap();
     assert!(size.lower <= 50 * accepted && 50 * accepted <= size.upper, "{size:?} {accepted}");
 }
 
@@ -165,17 +166,17 @@ fn random_layers_are_decoded_without_panic() {
     let mut random = SplitMix::new(8);
     for round in 0..300 {
         let mut forged = braids(&[("counters", "24"), ("upper", "9"), ("layers", "3"), ("top-width", "56")]);
-        for layer in &mut forged.layers {
+        for layer in &mut forged.mechanism.layers {
             for index in 0..layer.len() {
                 if random.below(1 + round % 7) == 0 {
                     layer.set(index, random.next_u64() >> random.below(64));
                 }
             }
         }
-        for decoded in [forged.decode(flows(12)), forged.decode_with_absent(flows(12))] {
+        for decoded in [forged.sizes(flows(12)), forged.sizes_with_absent(flows(12))] {
             assert_eq!(decoded.unwrap().list().count(), 12);
         }
-        let _ = forged.insert_times(&round, u64::MAX >> random.below(64));
+        let _ = forged.add(&round, u64::MAX >> random.below(64));
         let _ = forged.merge(&forged.clone());
     }
 }

@@ -1,5 +1,7 @@
 use super::*;
 use crate::hash::SplitMix;
+use crate::kind::{Config, Setting};
+use crate::store::{Words, write_field};
 
 fn table(cells: u64, mode: &str, seed: u64) -> InvertibleCounting {
     let config = Config::new(KIND.facts()).with("cells", Setting::Count(cells)).unwrap().set("mode", mode).unwrap();
@@ -18,16 +20,16 @@ fn apart(
     let mut sides = [table(cells, mode, seed), table(cells, mode, seed)];
     let mut random = SplitMix::new(seed);
     for key in 0..common {
-        let times = 1 + (key % 3) as u32;
-        sides.iter_mut().for_each(|side| assert!(side.insert_times(&key, times).is_ok()));
+        let times = 1 + key % 3;
+        sides.iter_mut().for_each(|side| assert!(side.insert_with(&key, Amount(times)).is_ok()));
     }
     let mut gaps = HashMap::new();
     for key in common..common + differing {
         let gap = 1 + random.below(9) as i64;
         let base = if key % 2 == 0 { 0 } else { 1 + random.below(3) as i64 };
         let larger = random.below(2) as usize;
-        sides[larger].insert_times(&key, (base + gap) as u32).unwrap();
-        sides[1 - larger].insert_times(&key, base as u32).unwrap();
+        sides[larger].insert_with(&key, Amount((base + gap) as u64)).unwrap();
+        sides[1 - larger].insert_with(&key, Amount(base as u64)).unwrap();
         gaps.insert(key.to_le_bytes().to_vec(), if larger == 0 { gap } else { -gap });
     }
     (sides, gaps)
@@ -44,7 +46,8 @@ fn all_gaps_of_large_multisets_are_found_exactly() {
     let mut complete = 0;
     for seed in 0..100 {
         let (sides, expected) = apart(99_250, 1_000, 1_500, "sum", seed);
-        assert_eq!((sides[0].cells(), sides[0].hashes(), expected.len()), (1_500, 4, 1_000));
+        let settings = sides[0].settings();
+        assert_eq!((settings.cells, settings.hashes, expected.len()), (Some(1_500), Some(4), 1_000));
         let received = InvertibleCounting::from_bytes(&sides[1].to_bytes()).unwrap();
         let found = sides[0].difference(&received).unwrap();
         if found.is_complete() {
@@ -58,7 +61,7 @@ fn all_gaps_of_large_multisets_are_found_exactly() {
 #[test]
 fn three_against_one_is_two_more() {
     let (mut here, mut there) = (table(40, "sum", 1), table(40, "sum", 1));
-    here.insert_times("rose", 3).unwrap();
+    here.insert_with("rose", Amount(3)).unwrap();
     there.insert("rose").unwrap();
     let gaps = here.difference(&there).unwrap();
     assert!(gaps.is_complete());
@@ -124,9 +127,9 @@ fn xor_finds_exclusive_elements_and_gaps_that_share_no_cell() {
         here.insert(&key).unwrap();
         there.insert(&key).unwrap();
     }
-    here.insert_times("exclusive", 4).unwrap();
-    here.insert_times(&7u64, 2).unwrap();
-    there.insert_times(&8u64, 5).unwrap();
+    here.insert_with("exclusive", Amount(4)).unwrap();
+    here.insert_with(&7u64, Amount(2)).unwrap();
+    there.insert_with(&8u64, Amount(5)).unwrap();
     there.insert("unknown here").unwrap();
     let received = InvertibleCounting::from_bytes(&there.to_bytes()).unwrap();
     let found = here.difference(&received).unwrap();
@@ -154,30 +157,30 @@ fn xor_misses_what_sum_finds() {
 #[test]
 fn an_even_number_of_occurrences_does_not_vanish_under_xor() {
     let mut table = table(40, "xor", 1);
-    table.insert_times("rose", 2).unwrap();
+    table.insert_with("rose", Amount(2)).unwrap();
     assert_eq!(table.gaps().gaps[0].count, 2);
-    table.insert_times("rose", 2).unwrap();
+    table.insert_with("rose", Amount(2)).unwrap();
     table.remove("rose").unwrap();
     assert_eq!((table.count("rose").count, table.gaps().gaps[0].count), (3, 3));
     (0..3).for_each(|_| table.remove("rose").unwrap());
-    assert!(table.table.is_zero() && table.names.is_empty());
+    assert!(table.mechanism.table.is_empty() && table.mechanism.names.is_empty());
 }
 
 #[test]
 fn merging_equals_inserting_both() {
-    for mode in Mode::NAMES {
+    for &mode in Mode::WORDS {
         let filled = |keys: std::ops::Range<u64>| {
             let mut table = table(2_000, mode, 5);
-            keys.for_each(|key| assert!(table.insert_times(&key, 1 + (key % 4) as u32).is_ok()));
+            keys.for_each(|key| assert!(table.insert_with(&key, Amount(1 + key % 4)).is_ok()));
             table
         };
         let mut sum = filled(0..300);
         sum.merge(&filled(200..500)).unwrap();
         let mut both = filled(0..300);
-        (200..500u64).for_each(|key| assert!(both.insert_times(&key, 1 + (key % 4) as u32).is_ok()));
+        (200..500u64).for_each(|key| assert!(both.insert_with(&key, Amount(1 + key % 4)).is_ok()));
         assert_eq!(sum, both, "{mode}");
-        assert_eq!(sum.list(), both.list());
-        assert!(sum.list().undecoded == 0 && sum.list().entries.len() == 500);
+        assert_eq!(sum.named(), both.named());
+        assert!(sum.named().undecoded == 0 && sum.named().entries.len() == 500);
     }
 }
 
@@ -191,17 +194,18 @@ fn a_xor_table_from_a_frame_changes_only_where_it_can_tell_who_is_in() {
     assert!(matches!(received.merge(&table), Err(Error::Ambiguous { .. })));
     assert_eq!(received, before);
     table.insert(&3u64).unwrap();
-    assert_eq!(table.names.get(&table.table.element(&3u64.to_le_bytes()).id).map(|name| name.times), Some(2));
+    let id = table.mechanism.table.element(3u64.digest(&table.hashing)).entry.id;
+    assert_eq!(table.mechanism.names.get(&id).map(|name| name.times), Some(2));
 }
 
 #[test]
 fn counts_that_leave_their_bits_are_refused_and_change_nothing() {
-    for mode in Mode::NAMES {
+    for &mode in Mode::WORDS {
         let mut full = table(16, mode, 1);
-        full.insert_times("rose", i32::MAX as u32).unwrap();
+        full.insert_with("rose", Amount(i32::MAX as u64)).unwrap();
         let before = full.clone();
         assert!(matches!(full.insert("rose"), Err(Error::Full { .. })));
-        assert!(matches!(full.insert_times("rose", u32::MAX), Err(Error::Full { .. })));
+        assert!(matches!(full.insert_with("rose", Amount(u32::MAX.into())), Err(Error::Full { .. })));
         assert!(matches!(full.merge(&before), Err(Error::Full { .. })));
         assert_eq!(full, before);
         assert_eq!(full.gaps().gaps[0].count, i64::from(i32::MAX));
@@ -214,12 +218,14 @@ fn frames_with_ids_that_are_none_are_refused() {
     table.insert("rose").unwrap();
     let frame = table.to_bytes();
     assert_eq!(InvertibleCounting::from_bytes(&frame).unwrap(), table);
-    let mut words = crate::store::Words::zeroed((16 * u64::from(CELL_BITS)).div_ceil(64)).unwrap();
-    let make = |words: &crate::store::Words, mode| {
-        IdTable::from_words(4, 4, mode, Hashing::seeded(1), words.clone(), true).is_some()
+    let slices = Slices { slice_len: 4, hashes: 4 };
+    let mut words = Words::zeroed(slices.bits(&Ids { mode: Mode::Sum }).unwrap().div_ceil(64)).unwrap();
+    let make = |words: &Words, mode| {
+        let table = SummedCells::from_words(Ids { mode }, slices, Hashing::seeded(1), words.clone());
+        table.is_some_and(|table| table.is_in_field())
     };
     assert!(make(&words, Mode::Sum));
-    crate::store::write_field(words.as_mut_slice(), 32, 61, (1 << 61) - 1);
+    write_field(words.as_mut_slice(), 32, 61, (1 << 61) - 1);
     assert!(!make(&words, Mode::Sum) && make(&words, Mode::Xor));
     words.as_mut_slice()[23] = 1 << 63;
     assert!(!make(&words, Mode::Xor), "behind the last cell");

@@ -1,6 +1,7 @@
 use super::*;
 use crate::AnyFilter;
 use crate::hash::Secret;
+use crate::kind::Config;
 
 fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
@@ -53,11 +54,11 @@ fn joined_filters_equal_cell_for_cell_the_one_that_saw_everything() {
     };
     let (mut join, whole) = (fed(0..700), fed(0..1_000));
     join.merge(&fed(300..1_000)).unwrap();
-    assert_eq!(join.cells.store, whole.cells.store, "overlapping occurrences do not count twice");
+    assert_eq!(join.mechanism.cells.store, whole.mechanism.cells.store, "overlapping occurrences do not count twice");
     assert!((0..7u64).all(|key| join.count(&key) == whole.count(&key)));
     let mut again = whole.clone();
     again.merge(&whole).unwrap();
-    assert_eq!(again.cells.store, whole.cells.store);
+    assert_eq!(again.mechanism.cells.store, whole.mechanism.cells.store);
 }
 
 #[test]
@@ -108,7 +109,7 @@ fn meters_with_other_numbers_draw_differently_and_join() {
         filter
     };
     let (mut one, two) = (meter("1"), meter("2"));
-    assert_ne!(one.cells.store, two.cells.store);
+    assert_ne!(one.mechanism.cells.store, two.mechanism.cells.store);
     one.merge(&two).unwrap();
     let joined = one.estimate("rose") / 2_000.0 - 1.0;
     assert!(joined.abs() < 5.0 * loglog::STANDARD_ERROR / 16.0, "{joined}");

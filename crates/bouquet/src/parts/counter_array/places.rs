@@ -18,12 +18,6 @@ pub trait Placement: Clone + PartialEq + std::fmt::Debug {
 
     /// Whether no two places of a digest coincide; `false` is not certain.
     fn are_apart(&self, digest: Digest) -> bool;
-
-    /// What binds the digests of a secret to the kind and shape.
-    fn domain(&self) -> String;
-
-    /// Refuses a layout that has other places for the same digests.
-    fn comparable(&self, other: &Self) -> Result<()>;
 }
 
 /// How the positions of a key are spread over the counters.
@@ -268,17 +262,20 @@ impl Placement for Places {
     fn are_apart(&self, digest: Digest) -> bool {
         self.arrangement == Arrangement::Sliced || counters::are_apart(self.span, self.hashes, digest)
     }
+}
 
+impl Places {
     /// The domain of a secret's digests. It is that of the bit filter with these positions, because counters are that
     /// filter and more: what is exported to bits answers for the same keys. Width and policy have no part in it.
-    fn domain(&self) -> String {
+    pub(crate) fn domain(&self) -> String {
         match self.plain() {
             Ok(flat) => Bloom::domain(&flat),
             Err(_) => format!("partitioned {} {}", self.counters, self.hashes),
         }
     }
 
-    fn comparable(&self, other: &Self) -> Result<()> {
+    /// Refuses a layout that has other places for the same digests.
+    pub(crate) fn comparable(&self, other: &Self) -> Result<()> {
         same("counters", self.counters, other.counters)?;
         same("hashes", self.hashes, other.hashes)?;
         same("layout", self.arrangement, other.arrangement)

@@ -21,12 +21,12 @@ fn value_of(key: u64) -> [u8; 4] {
     (key as u32).wrapping_mul(2_654_435_761).to_le_bytes()
 }
 
-fn record(table: &Iblt, key: u64) -> Record {
-    Record::new(table.mechanism.table.shape(), &key.to_le_bytes(), &value_of(key)).unwrap()
+fn record(table: &Iblt, key: u64) -> records::Record {
+    table.mechanism.table.record(&key.to_le_bytes(), &value_of(key)).unwrap()
 }
 
 fn fill(table: &mut Iblt, keys: std::ops::Range<u64>) {
-    keys.for_each(|key| table.mechanism.table.add(&record(table, key), 1));
+    keys.for_each(|key| table.mechanism.table.add_record(record(table, key), 1));
 }
 
 /// The listed pairs with their counts; none twice.
