@@ -2,11 +2,12 @@
 
 use bouquet::capability::Item;
 use bouquet::codec::{Header, MAGIC};
-use bouquet::kind::{ErrorClass, Verb};
+use bouquet::kind::{Argument, ErrorClass, Takes, Verb};
 use bouquet::{AnyFilter, Error, OpenOptions};
 
-use super::frame::{edit, fix_checksums, fix_layout, fix_patch, small_frame, strip_code};
+use super::frame::{edit, small_frame};
 use super::input::{Input, Shape, key};
+use super::layout::{fix_checksums, fix_layout, fix_patch, strip_code};
 use super::{MAX_BITS, MAX_CODED_BITS, ask, sane_estimate, sane_numbers, strict, with_secret};
 
 /// Input that begins as a frame does is one, tried as it is and with right checksums. Other input chooses a valid frame
@@ -240,9 +241,43 @@ fn change(mut filter: AnyFilter, shape: &Shape, keys: &[Vec<u8>], options: &Open
         let _ = (grow.grow(), grow.capacity());
         round_trip(&filter, options);
     }
-    let _ = filter.merge(&before);
-    let _ = filter.intersect(&before);
-    round_trip(&filter, options);
+    if let Ok(set) = filter.set() {
+        let mut notes = Input(&[3, 1, 2, 3, 1, 2]);
+        for key in keys {
+            let note = notes.note(of, shape);
+            let _ = set.set(Item::new(key, note.as_note()));
+        }
+        round_trip(&filter, options);
+    }
+    for combine in [AnyFilter::merge, AnyFilter::intersect, AnyFilter::subtract] {
+        let _ = combine(&mut filter, &before);
+        round_trip(&filter, options);
+    }
+    specials(&mut filter, &before, &keys[0], options);
     sane_numbers(&filter);
     ask_all(&filter, keys);
+}
+
+/// Everything that only this kind can be asked and do, with some argument of its sort.
+fn specials(filter: &mut AnyFilter, before: &AnyFilter, key: &[u8], options: &OpenOptions) {
+    for special in filter.kind().specials() {
+        let arguments = match special.takes {
+            Takes::Nothing => vec![Argument::Nothing],
+            Takes::Key => vec![Argument::Key(key)],
+            Takes::Item => vec![Argument::Item(Item::from(key))],
+            Takes::Number => [0, 1, 1_000, u64::MAX].map(Argument::Number).to_vec(),
+            Takes::Share => [0.0, 0.3, 1.0].map(Argument::Share).to_vec(),
+            Takes::Span => vec![Argument::Span(5, 100), Argument::Span(0, u64::MAX)],
+            Takes::Filter => vec![before.as_argument()],
+            other => panic!("the harness has no arguments of sort {other:?} yet"),
+        };
+        for argument in arguments {
+            if special.acts {
+                let _ = filter.act(special.name, argument);
+                round_trip(filter, options);
+            } else {
+                let _ = filter.ask(special.name, argument);
+            }
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Valid frames, edits, and the checksums that let edited frames pass the first door. FORMAT.md has the layout.
+//! Valid frames and edits.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,18 +7,9 @@ use bouquet::AnyFilter;
 use bouquet::capability::{Dataset, Item};
 use bouquet::hash::SplitMix;
 use bouquet::kind::{Config, Kind, Verb};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::input::{Input, OwnedNote};
-
-const PRELUDE: usize = 64;
-const ROW: usize = 40;
-const ALIGNMENT: usize = 64;
-const TOTAL: usize = 32;
-const CHECKSUM: std::ops::Range<usize> = 56..64;
-const FLAGS: usize = 13;
-const HAS_CODE: u8 = 2;
-const CODE: std::ops::Range<usize> = 40..56;
+use super::layout::{ALIGNMENT, PRELUDE, Parts, ROW, body, fix_layout, parts, put, word};
 
 /// Bytes for the decisions of a variant.
 fn decisions(variant: u16, attempt: u64) -> Vec<u8> {
@@ -137,114 +128,16 @@ fn lengthen(frame: &mut Vec<u8>, input: &mut Input<'_>) {
 
 /// The part of the frame that an edit is for; parts that decide much get more edits than their length deserves.
 fn part(frame: &[u8], choice: u8) -> std::ops::Range<usize> {
-    let stores = word(frame, 14, 2).unwrap_or(0);
-    let parameters = PRELUDE + stores * ROW;
-    let state = parameters + word(frame, 24, 4).unwrap_or(0);
-    let end = state + word(frame, 28, 4).unwrap_or(0);
+    let Parts { table, parameters, state, .. } = parts(frame);
     let range = match choice {
         0..=2 => 0..PRELUDE,
-        3..=4 => PRELUDE..parameters,
-        5..=7 => parameters..state,
-        8..=10 => state..end,
-        11 => state..state + 1,
-        12..=13 => end..frame.len(),
+        3..=4 => table,
+        5..=7 => parameters,
+        8..=10 => state,
+        11 => state.start..state.start + 1,
+        12..=13 => state.end..frame.len(),
         _ => 0..frame.len(),
     };
     // Earlier edits may have left no such part.
     if range.start < range.end && range.end <= frame.len() { range } else { 0..frame.len() }
-}
-
-/// The frame with every number of its state and every bit of its stores at its end, where sums overflow.
-pub fn full(mut frame: Vec<u8>) -> Vec<u8> {
-    let state = PRELUDE + word(&frame, 14, 2).unwrap_or(0) * ROW + word(&frame, 24, 4).unwrap_or(0);
-    let end = state + word(&frame, 28, 4).unwrap_or(0);
-    frame[state..end].fill(0xff);
-    for row in (0..word(&frame, 14, 2).unwrap_or(0)).map(|store| PRELUDE + store * ROW) {
-        if let (Some(offset), Some(bits)) = (word(&frame, row, 8), word(&frame, row + 16, 8)) {
-            // Behind the last bit there are zeros.
-            let end = offset + bits / 8;
-            frame[offset..end].fill(0xff);
-        }
-    }
-    fix_checksums(&mut frame);
-    frame
-}
-
-/// Other bytes in all stores of a whole frame, with right checksums and without an authentication code.
-pub fn forge_stores(frame: &mut [u8], mut byte: impl FnMut() -> u8) {
-    for row in (0..word(frame, 14, 2).unwrap_or(0)).map(|store| PRELUDE + store * ROW) {
-        let [offset, bytes, bits] = [0, 8, 16].map(|at| word(frame, row + at, 8).unwrap_or(0));
-        // Behind the last bit there are zeros; coded stores are shorter than their bits.
-        frame[offset..offset + bytes.min(bits / 8)].fill_with(&mut byte);
-    }
-    strip_code(frame);
-    fix_checksums(frame);
-}
-
-fn word(frame: &[u8], at: usize, bytes: usize) -> Option<usize> {
-    let mut word = [0; 8];
-    word[..bytes].copy_from_slice(frame.get(at..at.checked_add(bytes)?)?);
-    usize::try_from(u64::from_le_bytes(word)).ok()
-}
-
-fn put(frame: &mut [u8], at: usize, value: u64) {
-    if let Some(target) = frame.get_mut(at..at + 8) {
-        target.copy_from_slice(&value.to_le_bytes());
-    }
-}
-
-/// Where the stores begin, and how many there are.
-fn body(frame: &[u8]) -> Option<(usize, usize)> {
-    let stores = word(frame, 14, 2)?;
-    let end = PRELUDE + stores * ROW + word(frame, 24, 4)? + word(frame, 28, 4)?;
-    Some((end.next_multiple_of(ALIGNMENT), stores))
-}
-
-/// Makes the offsets of the stores and the length of the frame right, as far as the frame is there.
-pub fn fix_layout(frame: &mut Vec<u8>) {
-    let Some((mut offset, stores)) = body(frame) else { return };
-    for row in (0..stores).map(|store| PRELUDE + store * ROW) {
-        put(frame, row, offset as u64);
-        let Some(len) = word(frame, row + 8, 8).filter(|&len| len <= 1 << 20) else { return };
-        offset += len.next_multiple_of(ALIGNMENT);
-    }
-    if offset <= 1 << 20 {
-        frame.resize(offset, 0);
-        put(frame, TOTAL, offset as u64);
-    }
-}
-
-/// Makes the checksums of the stores and of the header right, as far as the frame is there.
-pub fn fix_checksums(frame: &mut [u8]) {
-    let Some((begin, stores)) = body(frame) else { return };
-    for row in (0..stores).map(|store| PRELUDE + store * ROW) {
-        let range = word(frame, row, 8).zip(word(frame, row + 8, 8));
-        let range = range.and_then(|(offset, len)| Some(offset..offset.checked_add(len)?));
-        if let Some(checksum) = range.and_then(|range| Some(xxh3_64(frame.get(range)?))) {
-            put(frame, row + 32, checksum);
-        }
-    }
-    if let Some(header) = frame.get_mut(..begin) {
-        header[CHECKSUM].fill(0);
-        let checksum = xxh3_64(header);
-        put(frame, CHECKSUM.start, checksum);
-    }
-}
-
-/// Takes the authentication code of a keyed frame away, so that what was edited can be opened by one who allows that.
-pub fn strip_code(frame: &mut [u8]) {
-    if let Some(prelude) = frame.get_mut(..PRELUDE) {
-        prelude[FLAGS] &= !HAS_CODE;
-        prelude[CODE].fill(0);
-    }
-}
-
-/// Makes the length and the checksum of a patch right.
-pub fn fix_patch(patch: &mut [u8]) {
-    if patch.len() >= PRELUDE {
-        put(patch, 48, patch.len() as u64);
-        patch[CHECKSUM].fill(0);
-        let checksum = xxh3_64(patch);
-        put(patch, CHECKSUM.start, checksum);
-    }
 }

@@ -9,6 +9,7 @@
 pub mod decode;
 pub mod frame;
 pub mod input;
+pub mod layout;
 pub mod model;
 pub mod operations;
 

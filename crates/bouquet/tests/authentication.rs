@@ -13,7 +13,7 @@ use bouquet::{AnyFilter, Error, OpenOptions, registry};
 
 #[path = "../../../fuzz/harness/mod.rs"]
 mod harness;
-use harness::frame::{fix_checksums, strip_code};
+use harness::layout::{fix_checksums, strip_code};
 
 const CODE: std::ops::Range<usize> = 40..56;
 

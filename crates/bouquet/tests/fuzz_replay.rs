@@ -60,7 +60,7 @@ fn write_first_inputs(target: &str) {
             let frame = (3..16).find_map(|variant| harness::frame::small_frame(kind, variant, false));
             let frame = frame.expect("every kind has a small frame");
             write(format!("{}-frame", facts.id), &frame);
-            write(format!("{}-full", facts.id), &harness::frame::full(frame));
+            write(format!("{}-full", facts.id), &harness::layout::full(frame));
         }
     }
 }
@@ -101,7 +101,7 @@ fn a_mapped_file_is_read_before_it_is_changed_whatever_its_stores_hold() {
             for _ in 0..4 {
                 let share = random.below(8) as u8;
                 let mut forged = frame.clone();
-                harness::frame::forge_stores(&mut forged, || {
+                harness::layout::forge_stores(&mut forged, || {
                     if random.below(8) as u8 <= share { random.next_u64() as u8 } else { 0 }
                 });
                 harness::decode::open_mapped(&forged);
@@ -136,8 +136,8 @@ fn every_kind_has_small_frames_that_open_after_their_checksums_are_made_anew() {
             let mut damaged = frame.clone();
             damaged[63] ^= 1;
             assert!(bouquet::codec::Header::read(&damaged).is_err());
-            harness::frame::fix_layout(&mut damaged);
-            harness::frame::fix_checksums(&mut damaged);
+            harness::layout::fix_layout(&mut damaged);
+            harness::layout::fix_checksums(&mut damaged);
             assert!(damaged == frame, "the layout of a frame of {kind:?} is not what FORMAT.md says");
             bouquet::AnyFilter::from_bytes_with(&frame, &harness::with_secret()).expect("a valid frame opens");
             opened += 1;

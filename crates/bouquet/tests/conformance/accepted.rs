@@ -2,13 +2,16 @@
 //!
 //! Every seed is fixed. Filters are small: what a plan says it takes is asked first.
 
+use std::collections::BTreeSet;
+
 use bouquet::AnyFilter;
 use bouquet::hash::SplitMix;
-use bouquet::kind::{Config, Parameter, ParameterType, Setting, Verb};
+use bouquet::kind::{Config, Parameter, ParameterType, Setting};
 
+use crate::every_verb::{Change, every_question_is_answered, opens, random_keys};
 use crate::parameters::{describe, is_clear};
 use crate::size::takes_what_is_planned;
-use crate::subject::{ABSENT, Because, Keys, Subject, Verdict, found, observe, unchanged};
+use crate::subject::{Because, Keys, Subject, Verdict};
 
 laws! {
     whatever_is_accepted_has_a_frame_that_opens needs [] with usual_settings;
@@ -68,19 +71,6 @@ fn random_config(subject: &Subject, random: &mut SplitMix) -> Config {
         }
     }
     config
-}
-
-/// The frame of a filter opens, and is the same when it is written again; the compressed one too.
-fn opens(subject: &Subject, what: &str, filter: &AnyFilter) -> Result<AnyFilter, String> {
-    let frame = filter.to_bytes();
-    let again = subject.reopen(&frame).because(&format!("{what}: its own frame is refused"))?;
-    unchanged(&format!("{what}: read and written again"), &frame, &again)?;
-    if filter.can(Verb::Compress) {
-        let compressed = filter.to_compressed_bytes();
-        let again = subject.reopen(&compressed).because(&format!("{what}: its own compressed frame is refused"))?;
-        unchanged(&format!("{what}: compressed, read and written again"), &frame, &again)?;
-    }
-    Ok(again)
 }
 
 /// Filters of random settings, empty and with a few keys, of up to `most` settings that are accepted; `check` gets both.
@@ -145,73 +135,19 @@ fn every_verb_leaves_a_frame_that_opens(subject: &Subject) -> Verdict {
         let mut filter = subject.reopen(&filter.to_bytes()).because(what)?;
         let mut done = Vec::new();
         for _ in 0..OPERATIONS {
-            let changes: Vec<_> = CHANGES.iter().copied().filter(|&verb| filter.can(verb)).collect();
+            let changes = Change::all(&filter);
             if changes.is_empty() {
                 break;
             }
-            let verb = changes[random.below(changes.len() as u64) as usize];
-            let outcome = change(subject, config, &mut filter, verb, &mut random)?;
-            done.push(format!("{}{}", verb.name(), if outcome { "" } else { " (refused)" }));
-            let what = format!("{what}, after {}", done.join(", "));
-            filter = opens(subject, &what, &filter)?;
+            let change = changes[random.below(changes.len() as u64) as usize];
+            let keys = random_keys(&mut random);
+            // What is built once has each key once.
+            let distinct = Keys::new(keys.numbers.iter().copied().collect::<BTreeSet<_>>());
+            let other = || subject.try_build(config, &distinct);
+            let outcome = change.apply(subject, &mut filter, &subject.items(config, &keys), other, &mut random);
+            done.push(format!("{}{}", change.name(), if outcome.is_ok() { "" } else { " (refused)" }));
+            filter = opens(subject, &format!("{what}, after {}", done.join(", ")), &filter)?;
         }
-        questions(&filter)
+        every_question_is_answered(subject, &filter)
     })
-}
-
-/// The verbs that change a filter.
-const CHANGES: [Verb; 6] = [Verb::Insert, Verb::Remove, Verb::Advance, Verb::Grow, Verb::Merge, Verb::Intersect];
-
-/// Applies a verb to a random operand and says whether it was accepted.
-fn change(
-    subject: &Subject,
-    config: &Config,
-    filter: &mut AnyFilter,
-    verb: Verb,
-    random: &mut SplitMix,
-) -> Result<bool, String> {
-    let keys = Keys::new((0..1 + random.below(8)).map(|_| random.below(40)).collect::<Vec<_>>());
-    let items = subject.items(config, &keys);
-    let other = || {
-        subject.try_build(config, &Keys::new(keys.numbers.iter().copied().collect::<std::collections::BTreeSet<_>>()))
-    };
-    let outcome = match verb {
-        Verb::Insert => filter.insert().and_then(|insert| insert.insert_batch(&items)).map(drop),
-        Verb::Remove => items.iter().try_for_each(|item| filter.remove()?.remove(*item)),
-        Verb::Advance => {
-            let ticks = [0, 1, 7, 1_000, 1 << 40, u64::MAX][random.below(6) as usize];
-            filter.advance().map(|advance| advance.advance(ticks))
-        }
-        // What doubles with every growth is large soon.
-        Verb::Grow if filter.stats().bits > 8 * MOST_BITS => Ok(()),
-        Verb::Grow => filter.grow().and_then(|grow| grow.grow()),
-        Verb::Merge => other().and_then(|other| filter.merge(&other)),
-        Verb::Intersect => other().and_then(|other| filter.intersect(&other)),
-        _ => return Err(format!("`{}` changes nothing", verb.name())),
-    };
-    Ok(outcome.is_ok())
-}
-
-/// Every question is answered.
-fn questions(filter: &AnyFilter) -> Verdict {
-    let keys = Keys::new((0..40).chain(ABSENT..ABSENT + 40));
-    observe(filter, &keys)?;
-    if filter.can(Verb::Contains) {
-        found(filter, &keys)?;
-    }
-    if filter.can(Verb::List) {
-        filter.list().because("list")?.list();
-    }
-    if filter.can(Verb::Top) {
-        filter.top().because("top")?.top();
-    }
-    if filter.can(Verb::Decode) {
-        // Keys that were never inserted may make it impossible, which is answered too.
-        drop(filter.decode().because("decode")?.decode(&keys.refs()));
-    }
-    if filter.can(Verb::Cardinality) {
-        filter.cardinality().because("cardinality")?;
-        filter.overlap(filter).because("overlap")?;
-    }
-    Ok(())
 }

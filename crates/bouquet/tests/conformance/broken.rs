@@ -314,6 +314,14 @@ defects! {
         }
     }
 
+    a_count_that_verbs_lead_beyond_its_end_is_noticed: RunsOut "runs-out" breaks_exactly [
+        "forged_frames_are_refused_or_work"
+    ] {
+        fn decoded(filter: Bloom) -> Result<Bloom> {
+            if filter.items() > 1 << 62 { Err(corrupt("items")) } else { Ok(filter) }
+        }
+    }
+
     a_setting_whose_plan_is_wrong_is_noticed: OnePlan "one-plan" breaks_at_least [
         "the_plan_is_what_a_filter_takes",
         "whatever_is_accepted_has_a_frame_that_opens"

@@ -18,6 +18,7 @@
 //! | [`size`] | is the reported size the real one? |
 //! | [`parameters`] | are bad parameters refused by name? |
 //! | [`accepted`] | do filters of any settings that are accepted have frames that open, whatever is done with them? |
+//! | [`forged`] | are frames with forged fields refused, or do they give filters that work? |
 //! | [`model`] | does an exact model agree through random operations? |
 //! | [`golden`] | do frames of every format version still load? |
 //! | [`facts`] | are the rows of the registry complete and consistent? |
@@ -67,12 +68,17 @@ macro_rules! laws {
 mod accepted;
 mod algebra;
 mod broken;
+mod every_verb;
 mod exact;
 mod facts;
+mod forged;
 mod frames;
 mod golden;
 mod guarantees;
 mod keyed;
+#[path = "../../../../fuzz/harness/layout.rs"]
+#[allow(dead_code, reason = "the fuzz targets use all of it")]
+mod layout;
 mod model;
 mod parameters;
 mod rates;
@@ -124,6 +130,7 @@ fn suite() -> impl Iterator<Item = &'static Law> {
         size::LAWS,
         parameters::LAWS,
         accepted::LAWS,
+        forged::LAWS,
         model::LAWS,
         specials::LAWS,
     ];

@@ -16,7 +16,7 @@ laws! {
 const ITEMS: u64 = 300;
 
 /// Arguments of every sort that are at the edges or in the middle of what is filled in.
-fn arguments<'a>(
+pub fn arguments<'a>(
     subject: &Subject,
     special: &SpecialFacts,
     key: &'a [u8; 8],
