@@ -20,6 +20,9 @@ use crate::kind::{
 use crate::registry;
 
 mod mapped;
+mod rekeyed;
+#[cfg(feature = "serde")]
+mod serde;
 mod unread;
 pub use mapped::MappedFilter;
 use unread::Unread;

@@ -27,11 +27,13 @@ mod config;
 mod held;
 mod special;
 mod text;
+mod value;
 pub use config::{Config, Parameter, ParameterType, Setting, common};
 pub(crate) use held::{Boxed, Held};
 use held::{Hold, MultisetVerbs, SetVerbs};
 pub use special::{Argument, Made, Other, Reply, Run, Special, SpecialFacts, Takes};
 pub use text::Text;
+pub use value::Value;
 
 /// How answers of a kind can be wrong. What is not declared does not happen.
 ///
@@ -424,6 +426,22 @@ pub struct Kind {
     pub(crate) ask: fn(&dyn Any, usize, Argument<'_>) -> Result<Reply>,
     pub(crate) act: fn(&mut dyn Any, usize, Argument<'_>) -> Result<Reply>,
     pub(crate) hold: Hold,
+}
+
+/// A family of kinds: its name, what it is for, and its members.
+///
+/// ```
+/// use bouquet::registry::{FAMILIES, Family};
+/// let holds = |family: &&Family| family.kinds.iter().any(|kind| kind.facts().id == "scalable");
+/// assert_eq!(FAMILIES.iter().find(holds).map(|family| family.name), Some("dynamic"));
+/// ```
+pub struct Family {
+    /// The name of its folder.
+    pub name: &'static str,
+    /// What its members share.
+    pub summary: &'static str,
+    /// Its members.
+    pub kinds: &'static [Kind],
 }
 
 macro_rules! verbs {

@@ -111,10 +111,10 @@ pub use values::iblt::{Iblt, IbltSettings};
 #[cfg(feature = "internals")]
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::parts::unary_counters::UnaryCounters;
     pub use crate::store::buckets::{Buckets, Shape};
     pub use crate::store::lfsr::{LfsrCounters, Register};
     pub use crate::store::ternary::{Form, TernaryCells};
-    pub use crate::store::unary::UnaryCounters;
 }
 
 /// The examples of the README are run as tests.

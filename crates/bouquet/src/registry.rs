@@ -1,24 +1,9 @@
 //! The table of everything that exists. Front ends read it and never name a kind.
 
 use crate::error::{Error, Result};
+pub use crate::kind::Family;
 use crate::kind::{Config, Kind, Need, Verb};
 use crate::secrecy::Mode;
-
-/// A family of kinds: its name, what it is for, and its members.
-///
-/// ```
-/// use bouquet::registry::{FAMILIES, Family};
-/// let holds = |family: &&Family| family.kinds.iter().any(|kind| kind.facts().id == "scalable");
-/// assert_eq!(FAMILIES.iter().find(holds).map(|family| family.name), Some("dynamic"));
-/// ```
-pub struct Family {
-    /// The name of its folder.
-    pub name: &'static str,
-    /// What its members share.
-    pub summary: &'static str,
-    /// Its members.
-    pub kinds: &'static [Kind],
-}
 
 /// Every family, in the order of the catalogue.
 pub const FAMILIES: &[Family] = &[

@@ -7,7 +7,7 @@
 
 pub mod generalized;
 
-use crate::registry::Family;
+use crate::kind::Family;
 
 /// The registry's rows of this family.
 pub const FAMILY: Family = Family {

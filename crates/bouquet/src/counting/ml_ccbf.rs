@@ -7,9 +7,9 @@ use crate::hash::Digest;
 use crate::kind::{ErrorClass, Facts, Kind, Parameter, Text, common, kind};
 use crate::parts::counter_array::{COUNTERS, CounterArray, CounterStore, Places, Sizes};
 use crate::parts::counting_over::{CountingOver, CountingStore, StoreSettings, TellsCounts};
+use crate::parts::unary_counters::UnaryCounters;
 use crate::shell::{ByRate, Choice, Fields, Filter, Settings, choices, fields};
 use crate::store::BitStore;
-use crate::store::unary::UnaryCounters;
 
 /// The registry's row.
 pub const KIND: Kind = kind!(MultilayerCounting);

@@ -59,7 +59,7 @@ pub(crate) mod zipf;
 pub use crate::parts::counting_over::CountingOver;
 pub use crate::parts::marked_cells::{CellCode, CellSettings, CellSizes, MarkedCells};
 
-use crate::registry::Family;
+use crate::kind::Family;
 
 /// The registry's rows of this family.
 pub const FAMILY: Family = Family {

@@ -5,12 +5,12 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, SplitMix, fastrange};
 use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, common, kind};
+use crate::parts::unary_counters::{WordCode, bit, ones_between};
 use crate::shell::{
     ByRate, Choice, Fields, Filter, Hashed, Mechanism, Put, Settings, Take, Tally, Test, choices, fields,
 };
 use crate::simd::prefetch;
 use crate::store::BitStore;
-use crate::store::unary::{WordCode, bit, ones_between};
 use crate::theory::hierarchy::{self, MAX_PLACES, Shape};
 
 /// The registry's row.

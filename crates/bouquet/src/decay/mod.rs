@@ -8,7 +8,7 @@
 
 pub mod stable;
 
-use crate::registry::Family;
+use crate::kind::Family;
 
 /// The registry's rows of this family.
 pub const FAMILY: Family =

@@ -13,7 +13,7 @@ pub mod dynamic;
 pub mod scalable;
 pub mod split;
 
-use crate::registry::Family;
+use crate::kind::Family;
 
 /// The registry's rows of this family.
 pub const FAMILY: Family =

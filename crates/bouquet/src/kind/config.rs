@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::hash::{Family, Hashing, Reduction, Scheme};
 use crate::kind::Facts;
-use crate::shell::Value;
+use crate::kind::Value;
 use crate::theory::collisions;
 
 /// One parameter of a kind's schema. Command line, other languages and the documentation are made from it.

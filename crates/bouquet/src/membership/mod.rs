@@ -25,7 +25,7 @@ pub(crate) use layout::digests;
 pub use layout::{Access, Layout};
 pub use spread::{Spread, SpreadKind};
 
-use crate::registry::Family;
+use crate::kind::Family;
 
 /// The registry's rows of this family.
 pub const FAMILY: Family = Family {

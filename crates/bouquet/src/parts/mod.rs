@@ -7,6 +7,7 @@
 //! | `marked_cells` | cells that keep a mark of their keys and can contradict a query |
 //! | `rows` | rows of counters, one place of a key in each |
 //! | `coded_counters` | counters as codes of different lengths |
+//! | `unary_counters` | counters in unary, layer by layer, and such codes within a word |
 //! | `bit_array` | plain bits, addressed in ways of their own |
 //! | `top_keys`, `flow_memory` | the names of frequent keys |
 //! | `chain`, `equal_components` | a chain of component filters that share one digest per key |
@@ -26,3 +27,4 @@ pub(crate) mod rows;
 pub(crate) mod slices;
 pub(crate) mod summed_cells;
 pub(crate) mod top_keys;
+pub(crate) mod unary_counters;

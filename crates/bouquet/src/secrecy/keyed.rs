@@ -11,7 +11,7 @@
 //! # The idea
 //!
 //! The digest of a key is a pseudo-random function of a secret: SipHash-2-4 with 128 bits of output for keys up to 64
-//! bytes and keyed BLAKE3 for longer ones ([`Hashing::keyed`]), or keyed BLAKE3 for all ([`Hashing::keyed_high`]). Its
+//! bytes and keyed BLAKE3 for longer ones ([`Hashing::keyed`](crate::hash::Hashing::keyed)), or keyed BLAKE3 for all ([`Hashing::keyed_high`](crate::hash::Hashing::keyed_high)). Its
 //! working key is derived from the secret and the kind, m and k of the filter, so that filters of other shapes under the
 //! same secret are unrelated. All else is as in the public mode: every kind, every verb, every rate.
 //!
@@ -52,7 +52,7 @@
 //! # Cost
 //!
 //! A query with a key of eight bytes takes about 2.4 times (SipHash) or 5.5 times (BLAKE3) as long as with public hashing
-//! when the filter is in the cache, less when memory decides; size and rates are the same. A secret cannot be exchanged in a filter, since its keys are not in it: [`rebuild`] makes a
+//! when the filter is in the cache, less when memory decides; size and rates are the same. A secret cannot be exchanged in a filter, since its keys are not in it: [`AnyFilter::rekeyed`](crate::AnyFilter::rekeyed) makes a
 //! filter of the same parameters from the keys.
 //!
 //! # Choose another
@@ -60,10 +60,6 @@
 //! if the filter's users must not have the secret either: none of the present kinds; if there can be no secret at all, size
 //! the filter for the worst: [`for_worst_case`](crate::theory::adversary::for_worst_case).
 
-use crate::AnyFilter;
-use crate::capability::{Dataset, Item};
-use crate::error::Result;
-use crate::hash::{HashId, Hashing, Secret};
 use crate::secrecy::Mode;
 
 /// The registry's row.
@@ -96,56 +92,13 @@ pub const MODE: Mode = Mode {
             Keyed frames of before the authentication code open with allow_unauthenticated: true; saving adds the code.",
 };
 
-/// A filter with the parameters of `filter`, of the keys in `items`, under another secret.
-///
-/// A filter does not hold its keys, so they must be given again, with their notes. A filter that was opened without its
-/// secret will do, and so will a public one; the strength (SipHash or BLAKE3) stays.
-///
-/// ```
-/// use bouquet::hash::{Hashing, Secret};
-/// use bouquet::{AnyFilter, capability::Item, kind::Config, registry, secrecy::keyed};
-/// let config = Config::new(registry::find("standard")?.facts()).set("items", "100")?;
-/// let mut old = AnyFilter::new(&config.hashed(Hashing::keyed(Secret::random()?)))?;
-/// old.insert()?.insert(b"rose".as_slice().into())?;
-///
-/// let new = keyed::rebuild(&old, [Item::from(b"rose".as_slice())], Secret::random()?)?;
-/// assert!(new.contains()?.contains(b"rose"));
-/// assert!(old.merge(&new).is_err(), "the secrets differ");
-/// # Ok::<(), bouquet::Error>(())
-/// ```
-pub fn rebuild<'a>(filter: &AnyFilter, items: impl IntoIterator<Item = Item<'a>>, secret: Secret) -> Result<AnyFilter> {
-    let hashing = match filter.hashing().id() {
-        HashId::Blake3 => Hashing::keyed_high(secret),
-        _ => Hashing::keyed(secret),
-    };
-    let config = filter.config().hashed(hashing);
-    let mut items = items.into_iter();
-    if filter.kind().is_built_once(&config) {
-        let items: Vec<_> = items.collect();
-        return AnyFilter::build(&config, &Dataset { items: &items, absent: &[] });
-    }
-    let mut rebuilt = AnyFilter::new(&config)?;
-    let insert = rebuilt.insert()?;
-    loop {
-        let batch: Vec<_> = items.by_ref().take(BATCH).collect();
-        if batch.is_empty() {
-            return Ok(rebuilt);
-        }
-        insert.insert_batch(&batch)?;
-    }
-}
-
-/// Keys that are held at once while a filter is filled.
-const BATCH: usize = 1024;
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::capability::{Note, NoteType};
-    use crate::hash::{Positions, Reduction, Scheme};
+    use crate::capability::{Dataset, Item, Note, NoteType};
+    use crate::hash::{HashId, Hashing, Positions, Reduction, Scheme, Secret};
     use crate::kind::{Config, ErrorClass, Kind, Stats, Structure, Verb};
     use crate::theory::{adversary, spread, standard};
-    use crate::{Bloom, Error, OpenOptions, registry};
+    use crate::{AnyFilter, Bloom, Error, OpenOptions, registry};
 
     /// The design that the attacks are run against: 14.43 bits per key, the best k.
     const BITS: u64 = 28_860;
@@ -400,7 +353,7 @@ mod tests {
             let locked = OpenOptions { allow_locked: true, ..OpenOptions::default() };
             let locked = AnyFilter::from_bytes_with(&old.to_bytes(), &locked).unwrap();
             for filter in [&old, &locked] {
-                let new = rebuild(filter, items.iter().copied(), secret(2)).unwrap();
+                let new = filter.rekeyed(items.iter().copied(), secret(2)).unwrap();
                 assert_eq!(new.hashing(), &Hashing::keyed_high(secret(2)), "{id}");
                 assert_eq!(new.stats().bits, build(Hashing::keyed_high(secret(2))).stats().bits, "{id}");
                 if kind.can(Verb::Contains) && !kind.errs(ErrorClass::FalseNegative) {
@@ -408,12 +361,12 @@ mod tests {
                     assert!(keys[..300].iter().all(|key| contains.contains(key)), "{id}");
                 }
             }
-            let public = rebuild(&build(Hashing::default()), items.iter().copied(), secret(2)).unwrap();
+            let public = build(Hashing::default()).rekeyed(items.iter().copied(), secret(2)).unwrap();
             assert_eq!(public.hashing(), &Hashing::keyed(secret(2)), "{id}");
         }
         // More keys than are held at once.
         let empty = AnyFilter::from_structure(bloom(Hashing::default(), [])).unwrap();
-        let many = rebuild(&empty, keys.iter().map(|key| Item::from(key.as_slice())), secret(3)).unwrap();
+        let many = empty.rekeyed(keys.iter().map(|key| Item::from(key.as_slice())), secret(3)).unwrap();
         let expected = AnyFilter::from_structure(bloom(Hashing::keyed(secret(3)), 0..3_000)).unwrap();
         assert_eq!(many.to_bytes(), expected.to_bytes());
     }

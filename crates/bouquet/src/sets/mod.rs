@@ -15,7 +15,7 @@ mod resolve;
 pub use prefixes::Prefixes;
 pub use resolve::{Policy, Resolution};
 
-use crate::registry::Family;
+use crate::kind::Family;
 
 /// The registry's rows of this family.
 pub const FAMILY: Family =

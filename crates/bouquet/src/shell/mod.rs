@@ -35,12 +35,15 @@ mod serde;
 mod settings;
 mod verbs;
 
+pub use crate::kind::Value;
 pub use filter::Filter;
 pub use mechanism::{
     Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Implied, Lookup,
     Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
 };
 pub(crate) use mechanism::{MOST_ITEMS, hashed};
-pub use settings::{Accessor, ByRate, Choice, Fields, Settings, Value};
+#[cfg(feature = "serde")]
+pub(crate) use serde::Frame;
+pub use settings::{Accessor, ByRate, Choice, Fields, Settings};
 #[allow(unused_imports, reason = "kinds are moving to the shell one by one")]
 pub(crate) use settings::{choices, fields};

@@ -8,7 +8,6 @@ use serde_core::ser::{Serialize, Serializer};
 
 use super::filter::Filter;
 use super::mechanism::Mechanism;
-use crate::any_filter::AnyFilter;
 
 impl<M: Mechanism> Serialize for Filter<M> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -16,26 +15,20 @@ impl<M: Mechanism> Serialize for Filter<M> {
     }
 }
 
-impl Serialize for AnyFilter {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.to_bytes())
-    }
-}
-
 impl<'de, M: Mechanism> Deserialize<'de> for Filter<M> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bytes(Frame(Filter::from_bytes, PhantomData))
-    }
-}
-
-impl<'de> Deserialize<'de> for AnyFilter {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_bytes(Frame(AnyFilter::from_bytes, PhantomData))
+        deserializer.deserialize_bytes(Frame::new(Filter::from_bytes))
     }
 }
 
 /// Reads a frame with a function of the library's.
-struct Frame<T, F: Fn(&[u8]) -> crate::Result<T>>(F, PhantomData<T>);
+pub(crate) struct Frame<T, F: Fn(&[u8]) -> crate::Result<T>>(F, PhantomData<T>);
+
+impl<T, F: Fn(&[u8]) -> crate::Result<T>> Frame<T, F> {
+    pub(crate) fn new(read: F) -> Self {
+        Frame(read, PhantomData)
+    }
+}
 
 impl<'de, T, F: Fn(&[u8]) -> crate::Result<T>> Visitor<'de> for Frame<T, F> {
     type Value = T;

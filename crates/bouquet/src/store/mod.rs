@@ -8,7 +8,6 @@ pub(crate) mod lanes;
 pub(crate) mod lfsr;
 pub(crate) mod matrix;
 pub(crate) mod ternary;
-pub(crate) mod unary;
 mod words;
 
 pub use bits::BitStore;

@@ -9,7 +9,7 @@
 pub mod bloomier;
 pub mod iblt;
 
-use crate::registry::Family;
+use crate::kind::Family;
 
 /// The registry's rows of this family.
 pub const FAMILY: Family = Family {

@@ -23,6 +23,7 @@
 //! | [`golden`] | do frames of every format version still load? |
 //! | [`facts`] | are the rows of the registry complete and consistent? |
 //! | [`source`] | is everything that is implemented also registered? |
+//! | [`floors`] | does every part of the library use only those below it? |
 //! | [`broken`] | does the suite catch kinds that are broken on purpose? |
 //!
 //! Laws are functions over a [`Subject`] that return a verdict, so that they can be asked of kinds outside the registry
@@ -71,6 +72,7 @@ mod broken;
 mod every_verb;
 mod exact;
 mod facts;
+mod floors;
 mod forged;
 mod frames;
 mod golden;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The code of a file: without comments and without its tests, which are its end.
-fn code(source: &str) -> String {
+pub fn code(source: &str) -> String {
     let mut lines: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let tests = lines.windows(2).position(|pair| {
         pair[0].trim() == "#[cfg(test)]" && pair[1].trim().starts_with("mod ") && pair[1].trim().ends_with('{')
@@ -46,16 +46,16 @@ fn forgotten_kinds(family: &str, files: &[(String, String)]) -> Vec<String> {
     complaints
 }
 
-fn is_word(c: char) -> bool {
+pub fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn source() -> PathBuf {
+pub fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
 /// The Rust files in a folder, by their path from it; those of its folders too when `deep`.
-fn files(folder: &Path, deep: bool) -> Vec<(String, String)> {
+pub fn files(folder: &Path, deep: bool) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the source can be read") {
         let path = entry.expect("the source can be read").path();
