@@ -288,8 +288,10 @@ impl Trial<'_> {
             return Ok(Vec::new());
         }
         let (mut times, mut rates) = (Vec::new(), Vec::new());
+        let common = self.strangers_of(0, effort.queries);
         for (seed, filter) in &self.filters {
-            times.push(found_count(filter, &self.strangers_of(*seed, effort.queries))?);
+            let own = if effort.scattered { Some(self.strangers_of(*seed, effort.queries)) } else { None };
+            times.push(found_count(filter, own.as_ref().unwrap_or(&common))?);
             let rate = filter.stats().fpr.ok_or("declares false positives, but `stats` gives no rate")?;
             ensure!((0.0..=1.0).contains(&rate), "`stats` gives the rate {rate}");
             rates.push(rate);
