@@ -228,6 +228,6 @@ fn decimal_keys_are_the_integers_that_they_name() {
     }
     assert_eq!(CountMin::from_bytes(&text.to_bytes()).unwrap(), text);
     let mut any = empty(&[("decimal", "yes")]);
-    ["7", "007", "rose"].map(|key| any.insert(key).unwrap());
+    ["7", "007", "rose"].iter().for_each(|key| assert!(any.insert(*key).is_ok()));
     assert_eq!((any.count(&7u64).count, any.count("rose").count), (2, 1), "without levels other keys are their bytes");
 }

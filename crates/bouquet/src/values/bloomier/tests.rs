@@ -332,5 +332,7 @@ fn the_registry_knows_what_it_can() {
     assert!(!kind.can(Verb::Insert) && !kind.can(Verb::Remove));
     let plan = kind.plan(&config(&[("items", "100000"), ("fpr", "0.00390625")])).unwrap();
     assert_eq!(plan.bits, built(&[("fpr", "0.00390625")], 100_000).stats().bits);
-    assert_eq!((plan.hashes, plan.fpr), (3, Some(1.0 / 256.0)));
+    assert_eq!(plan.hashes, 3);
+    // Beside what the table gives away, digests of 64 bits meet.
+    assert!(plan.fpr.is_some_and(|fpr| (1.0 / 256.0..1.0 / 256.0 + 1e-12).contains(&fpr)), "{:?}", plan.fpr);
 }
