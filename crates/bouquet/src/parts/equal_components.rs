@@ -215,9 +215,7 @@ impl Cells {
             return Self::from_counters(rows, shape, arrangement.sliced);
         }
         let matrix = if arrangement.sliced {
-            let count = count as u64;
-            let bits = decoder.bits(BitMatrix::needed_bits(count, shape.bits, Orientation::ByPosition)?)?;
-            BitMatrix::from_slices(bits, count, shape.bits).ok_or_else(|| Error::corrupt("spare columns", "0", "1"))?
+            BitMatrix::decode_slices(decoder, count as u64, shape.bits)?
         } else {
             BitMatrix::from_rows((0..count).map(|_| decoder.bits(shape.bits)).collect::<Result<Vec<_>>>()?)
         };

@@ -184,10 +184,7 @@ impl Bank {
             return Ok(Cells::Counters(rows.collect::<Result<Vec<_>>>()?));
         }
         if shape.layout != Layout::Rows {
-            let bits = decoder.bits(shape.store_bits()?)?;
-            let matrix = BitMatrix::from_slices(bits, shape.filters(), shape.bits);
-            let matrix = matrix.filter(|matrix| !decoder.reads_stores() || matrix.spares_are_empty());
-            return Ok(Cells::Bits(matrix.ok_or_else(|| Error::corrupt("spare columns", "0", "1"))?));
+            return Ok(Cells::Bits(BitMatrix::decode_slices(decoder, shape.filters(), shape.bits)?));
         }
         let hashes = u64::from(shape.hashes);
         let sizes = sizes.unwrap_or_else(|| vec![shape.bits; shape.sets as usize]);
