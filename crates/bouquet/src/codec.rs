@@ -16,7 +16,7 @@ use crate::coder;
 use crate::error::{Error, Result};
 use crate::hash::{HashId, Hashing, Secret};
 use crate::kind::{Config, Facts, ParameterType, Setting, Structure};
-use crate::store::{BitStore, Counters, Opening, Words, WritableMap};
+use crate::store::{BitMatrix, BitStore, Counters, Opening, Orientation, Words, WritableMap};
 
 mod authentication;
 mod patch;
@@ -921,6 +921,14 @@ impl<'a> Decoder<'a> {
     #[must_use]
     pub fn reads_stores(&self) -> bool {
         !matches!(self.source, Source::Map(_))
+    }
+
+    /// The next store as a matrix by position. Spare columns are looked at wherever stores are read.
+    pub(crate) fn slices(&mut self, sets: u64, positions: u64) -> Result<BitMatrix> {
+        let bits = self.bits(BitMatrix::needed_bits(sets, positions, Orientation::ByPosition)?)?;
+        let matrix = BitMatrix::from_slices(bits, sets, positions);
+        let matrix = matrix.filter(|matrix| !self.reads_stores() || matrix.spares_are_empty());
+        matrix.ok_or_else(|| Error::corrupt("spare columns", "0", "1"))
     }
 
     /// The next store's bytes, checked against its checksum unless the file is only mapped.

@@ -215,7 +215,7 @@ impl Cells {
             return Self::from_counters(rows, shape, arrangement.sliced);
         }
         let matrix = if arrangement.sliced {
-            BitMatrix::decode_slices(decoder, count as u64, shape.bits)?
+            decoder.slices(count as u64, shape.bits)?
         } else {
             BitMatrix::from_rows((0..count).map(|_| decoder.bits(shape.bits)).collect::<Result<Vec<_>>>()?)
         };

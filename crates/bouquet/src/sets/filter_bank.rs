@@ -184,7 +184,7 @@ impl Bank {
             return Ok(Cells::Counters(rows.collect::<Result<Vec<_>>>()?));
         }
         if shape.layout != Layout::Rows {
-            return Ok(Cells::Bits(BitMatrix::decode_slices(decoder, shape.filters(), shape.bits)?));
+            return Ok(Cells::Bits(decoder.slices(shape.filters(), shape.bits)?));
         }
         let hashes = u64::from(shape.hashes);
         let sizes = sizes.unwrap_or_else(|| vec![shape.bits; shape.sets as usize]);

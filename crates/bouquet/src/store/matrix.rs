@@ -1,6 +1,5 @@
 //! Which of many sets have which bits: one matrix in two directions.
 
-use crate::codec::Decoder;
 use crate::error::{Error, Result, same};
 use crate::hash::Positions;
 use crate::simd::prefetch;
@@ -152,15 +151,7 @@ impl BitMatrix {
         (fits && (matrix.is_mapped() || matrix.spares_are_empty())).then_some(matrix)
     }
 
-    /// The next store of a frame as a matrix by position. Spare columns are looked at wherever stores are read.
-    pub(crate) fn decode_slices(decoder: &mut Decoder<'_>, sets: u64, positions: u64) -> Result<Self> {
-        let bits = decoder.bits(Self::needed_bits(sets, positions, Orientation::ByPosition)?)?;
-        let matrix = Self::from_slices(bits, sets, positions);
-        let matrix = matrix.filter(|matrix| !decoder.reads_stores() || matrix.spares_are_empty());
-        matrix.ok_or_else(|| Error::corrupt("spare columns", "0", "1"))
-    }
-
-    fn spares_are_empty(&self) -> bool {
+    pub(crate) fn spares_are_empty(&self) -> bool {
         let Form::ByPosition { bits, sets, .. } = &self.form else { return true };
         let columns = width(*sets);
         if columns <= 64 {
