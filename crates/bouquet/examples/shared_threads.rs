@@ -14,7 +14,7 @@ pub fn main() -> bouquet::Result<()> {
     let fresh: u64 = thread::scope(|scope| {
         let worker = |first: u64| {
             let seen = &seen;
-            // Neighbouring workers overlap by half: each key is claimed by whoever inserts it first.
+            // Neighbouring workers overlap by half: what one has inserted is not new to the next.
             scope.spawn(move || (first..first + 200_000).filter(|key| seen.insert(key)).count() as u64)
         };
         let workers = [0, 100_000, 200_000].map(worker);
@@ -22,6 +22,7 @@ pub fn main() -> bouquet::Result<()> {
     });
     println!("600,000 insertions by three threads, {fresh} of them certainly new");
     assert!((0..400_000u64).all(|key| seen.contains(&key)));
-    assert!((392_000..=400_000).contains(&fresh), "a new key seems old at a rate of at most 1 %");
+    // A new key seems old at a rate of at most 1 %; two threads that insert a key at one moment may both hear that it is new.
+    assert!((392_000..600_000).contains(&fresh), "{fresh}");
     Ok(())
 }

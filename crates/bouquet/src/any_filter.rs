@@ -548,9 +548,9 @@ impl AnyFilter {
     /// Counts that are decoded once all keys are known.
     ///
     /// ```
-    /// use bouquet::{AnyFilter, counting::counter_braids::CounterBraids};
+    /// use bouquet::{AnyFilter, counting::counter_braids::CounterBraids, shell::Amount};
     /// let mut braids = CounterBraids::with_flows(100)?;
-    /// braids.insert_times("rose", 1_000)?;
+    /// braids.insert_with("rose", Amount(1_000))?;
     /// let decoding = AnyFilter::from_structure(braids)?.decode()?.decode(&[b"rose"])?;
     /// assert_eq!((decoding.consistent, &decoding.counts[..]), (true, &[1_000..=1_000][..]));
     /// # Ok::<(), bouquet::Error>(())

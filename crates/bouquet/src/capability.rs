@@ -573,9 +573,9 @@ pub trait Top {
 /// What could be decoded of the keys that were asked for.
 ///
 /// ```
-/// use bouquet::{capability::{Decode, Decoding}, counting::counter_braids::CounterBraids};
+/// use bouquet::{capability::{Decode, Decoding}, counting::counter_braids::CounterBraids, shell::Amount};
 /// let mut braids = CounterBraids::with_flows(100)?;
-/// braids.insert_times("rose", 1_000)?;
+/// braids.insert_with("rose", Amount(1_000))?;
 /// let decoding = Decode::decode(&braids, &[b"rose"])?;
 /// assert_eq!(decoding, Decoding { counts: vec![1_000..=1_000], consistent: true });
 /// # Ok::<(), bouquet::Error>(())

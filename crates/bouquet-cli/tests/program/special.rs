@@ -19,10 +19,13 @@ fn the_difference_of_two_sets_is_printed_with_its_sides() {
         }
         let difference = place.run(&["difference", "here.bq", "there.bq"]).found();
         let expected = ["<\tkey-0001", "<\tkey-0002", "<\tkey-0003", ">\tkey-0501", ">\tkey-0502"];
-        assert_eq!(difference.lines(), expected, "{id}");
+        // A kind with values writes the empty one behind a TAB.
+        let found: Vec<_> = difference.lines().iter().map(|line| line.trim_end().to_owned()).collect();
+        assert_eq!(found, expected, "{id}");
         place.run(&["difference", "here.bq", "here.bq"]).nothing();
         place.run(&["subtract", "here.bq", "there.bq", "-o", "left.bq"]).found();
-        let mut counts = place.run(&["list", "--counts", "left.bq"]).found().lines();
+        let listed = place.run(&["list", "--counts", "left.bq"]).found().lines();
+        let mut counts: Vec<_> = listed.iter().map(|line| line.trim_end().to_owned()).collect();
         counts.sort();
         assert_eq!(counts, ["-1\tkey-0501", "-1\tkey-0502", "1\tkey-0001", "1\tkey-0002", "1\tkey-0003"], "{id}");
     }
