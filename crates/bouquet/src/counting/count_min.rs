@@ -252,7 +252,7 @@ impl Take for Sketch {
         let (digest, number) = self.identify(key)?;
         let enough = |level: usize, digest| self.sketches[level].least(digest) >= amount;
         let above = |key| (1..self.sketches.len()).all(|level| enough(level, self.prefix_digest(key, level)));
-        if !self.signed && !(enough(0, digest) && number.is_none_or(above)) {
+        if !(self.signed || enough(0, digest) && number.is_none_or(above)) {
             return Err(Error::NotPresent);
         }
         self.change(key.bytes, digest, number, Change::Sub(amount));

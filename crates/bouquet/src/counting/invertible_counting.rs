@@ -310,6 +310,9 @@ impl Deduct for Elements {
     }
 }
 
+/// Elements by id, with their cells and by how much one side is ahead.
+type Decoded = BTreeMap<u64, (Placed<Element>, i64)>;
+
 impl Elements {
     fn key_of(&self, id: u64) -> Option<&[u8]> {
         self.names.get(&id).map(|name| name.key.as_slice())
@@ -361,9 +364,9 @@ impl Elements {
     }
 
     /// What could be decoded, by id, and the table without it.
-    fn decoded(&self) -> (BTreeMap<u64, (Placed<Element>, i64)>, SummedCells<Ids>) {
+    fn decoded(&self) -> (Decoded, SummedCells<Ids>) {
         let mut rest = self.table.clone();
-        let mut found: BTreeMap<u64, (Placed<Element>, i64)> = BTreeMap::new();
+        let mut found = Decoded::new();
         rest.drain(|sole| found.entry(sole.placed.entry.id).or_insert((sole.placed, 0)).1 += sole.count);
         if rest.sums.mode == Mode::Xor {
             self.bare_counts(&mut rest, &mut found);
@@ -375,7 +378,7 @@ impl Elements {
 
     /// Under xor, an element that both sides have in different numbers leaves a count without an id: every element
     /// that is known here is tried, again as long as one is found.
-    fn bare_counts(&self, rest: &mut SummedCells<Ids>, found: &mut BTreeMap<u64, (Placed<Element>, i64)>) {
+    fn bare_counts(&self, rest: &mut SummedCells<Ids>, found: &mut Decoded) {
         let mut untried: Vec<&[u8]> = self.names.values().map(|name| name.key.as_slice()).collect();
         untried.sort_unstable();
         loop {
