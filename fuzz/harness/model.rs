@@ -108,7 +108,7 @@ impl Pair {
             if let Some(sets) = &seen.sets {
                 let owned = |set: &u64| held.contains(&OwnedNote::Group(*set));
                 let all = held.iter().all(|note| matches!(note, OwnedNote::Group(set) if sets.contains(set)));
-                judge(all || may_hide, "a set that holds the key is missing");
+                judge(all || may_hide || self.errs(ErrorClass::MissingSet), "a set that holds the key is missing");
                 judge(sets.iter().all(owned) || self.errs(ErrorClass::SpuriousSet), "a set that does not hold the key");
             }
         }
