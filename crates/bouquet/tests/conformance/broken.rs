@@ -412,8 +412,7 @@ defects! {
     ] {
         fn intersect(filter: &mut Bloom, other: &Bloom) -> Result<()> {
             filter.intersect(other)?;
-            filter.clear();
-            Ok(())
+            filter.clear()
         }
     }
 
