@@ -4,7 +4,7 @@ use crate::capability::{Cardinality, Compress, Contains, Estimate, Insert, Inter
 use crate::codec::{Decoder, Encoder, delta};
 use crate::error::{Result, same};
 use crate::hash::{Digest, Hashing};
-use crate::key::Key;
+use crate::key::{Key, as_word};
 use crate::kind::{Config, Facts, Plan, Rates, Setting, Stats, Structure};
 use crate::membership::Layout;
 use crate::membership::layout::{set_word, test_word};
@@ -567,7 +567,14 @@ impl<L: Layout> Structure for BitFilter<L> {
 
 impl<L: Layout> Contains for BitFilter<L> {
     fn contains(&self, key: &[u8]) -> bool {
-        BitFilter::contains(self, key)
+        #[inline(never)]
+        fn of_any_length<L: Layout>(filter: &BitFilter<L>, key: &[u8]) -> bool {
+            filter.contains(key)
+        }
+        match as_word(key) {
+            Some(word) => BitFilter::contains(self, &word),
+            None => of_any_length(self, key),
+        }
     }
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
@@ -603,7 +610,15 @@ fn set_by_key<L: Layout>(layout: L, hashing: Hashing, words: &mut [u64], key: &[
 
 impl<L: Layout> Insert for BitFilter<L> {
     fn insert(&mut self, item: Item<'_>) -> Result<bool> {
-        Ok(BitFilter::insert(self, item.bare()?))
+        #[inline(never)]
+        fn of_any_length<L: Layout>(filter: &mut BitFilter<L>, key: &[u8]) -> bool {
+            filter.insert(key)
+        }
+        let key = item.bare()?;
+        Ok(match as_word(key) {
+            Some(word) => BitFilter::insert(self, &word),
+            None => of_any_length(self, key),
+        })
     }
 
     fn insert_batch(&mut self, items: &[Item<'_>]) -> Result<u64> {
