@@ -22,7 +22,7 @@ pub fn main() -> bouquet::Result<()> {
     });
     println!("600,000 insertions by three threads, {fresh} of them certainly new");
     assert!((0..400_000u64).all(|key| seen.contains(&key)));
-    // A new key seems old at a rate of at most 1 %; two threads that insert a key at one moment may both hear that it is new.
-    assert!((392_000..600_000).contains(&fresh), "{fresh}");
+    // Two threads that insert a key at one moment may both hear that it is new, so there is no upper bound.
+    assert!(fresh >= 392_000, "a new key seems old at a rate of at most 1 %: {fresh}");
     Ok(())
 }
