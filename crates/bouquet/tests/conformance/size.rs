@@ -88,7 +88,7 @@ fn the_plan_is_kept(subject: &Subject) -> Verdict {
             && !grows
         {
             let close = (planned - expected).abs() <= 1e-9 * expected;
-            // Few keys of a cascade are kept as they are, and answered without error.
+            // Few keys of a cascade are kept as they are, and values that no key has cost no errors: the plan is for all values.
             let built_for = is_built && !subject.is_usual() && expected <= 1.1 * planned;
             ensure!(close || built_for, "planned the rate {planned}, expected {expected} with {items} items");
         }
