@@ -25,7 +25,7 @@ const BLOCKS: [u64; 2] = [64, 512];
 /// The widths of fingerprints, at most [`KEY_BITS`].
 const FINGERPRINTS: [u32; 3] = [8, 12, 16];
 
-/// A place of a table of buckets is the number of a bucket and, in so many low bits, a fingerprint.
+/// A place of a table of buckets is the number of a bucket and, in this many low bits, a fingerprint.
 const KEY_BITS: u32 = 16;
 
 /// The slots of a bucket.

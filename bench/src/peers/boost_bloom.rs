@@ -131,13 +131,13 @@ impl<K: BenchKey, const CLASSIC: bool> Contender<K> for Boost<CLASSIC> {
 
     fn fill(&mut self, keys: &[K]) {
         let keys = K::as_words(keys).unwrap_or_default();
-        // SAFETY: the filter came from the same functions and is not shared; so many keys are there.
+        // SAFETY: the filter came from the same functions and is not shared; this many keys are there.
         unsafe { (self.functions.insert)(self.filter, keys.as_ptr(), keys.len()) }
     }
 
     fn count(&self, keys: &[K]) -> usize {
         let keys = K::as_words(keys).unwrap_or_default();
-        // SAFETY: the filter came from the same functions; so many keys are there.
+        // SAFETY: the filter came from the same functions; this many keys are there.
         unsafe { (self.functions.count)(self.filter, keys.as_ptr(), keys.len()) }
     }
 
@@ -145,14 +145,14 @@ impl<K: BenchKey, const CLASSIC: bool> Contender<K> for Boost<CLASSIC> {
 
     fn insert_batch(&mut self, keys: &[K]) {
         let keys = K::as_words(keys).unwrap_or_default();
-        // SAFETY: the filter came from the same functions and is not shared; so many keys are there.
+        // SAFETY: the filter came from the same functions and is not shared; this many keys are there.
         unsafe { (self.functions.insert_batch)(self.filter, keys.as_ptr(), keys.len()) }
     }
 
     fn contains_batch(&self, keys: &[K], answers: &mut [bool]) {
         let keys = K::as_words(keys).unwrap_or_default();
         assert!(keys.len() <= answers.len());
-        // SAFETY: the filter came from the same functions; there are so many keys, and as many answers.
+        // SAFETY: the filter came from the same functions; there are this many keys, and as many answers.
         unsafe { (self.functions.contains_batch)(self.filter, keys.as_ptr(), keys.len(), answers.as_mut_ptr()) }
     }
 }

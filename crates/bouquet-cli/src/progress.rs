@@ -61,7 +61,7 @@ impl Progress {
         Progress { line: Line { began: None, written: None }, label: "", done: 0, of: None }
     }
 
-    /// So many bytes more are done.
+    /// This many bytes more are done.
     pub fn advance(&mut self, bytes: usize) {
         self.done += bytes as u64;
         let (label, done, of) = (self.label, self.done, self.of);
@@ -91,7 +91,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// So many steps.
+    /// This many steps.
     pub fn new(count: usize) -> Self {
         Steps { line: Line::new(), done: 0, of: count }
     }

@@ -46,7 +46,7 @@ pub fn data(plots: &[Plot]) -> Table {
     table
 }
 
-/// So many values from low to high, evenly spaced.
+/// This many values from low to high, evenly spaced.
 ///
 /// ```
 /// assert!(bouquet_lab::plot::even(0.0, 1.0, 5).eq([0.0, 0.25, 0.5, 0.75, 1.0]));
@@ -56,7 +56,7 @@ pub fn even(low: f64, high: f64, count: u32) -> impl Iterator<Item = f64> + Clon
     (0..count).map(move |i| low + (high - low) * f64::from(i) / steps)
 }
 
-/// So many values from low to high, each the same factor above the one before.
+/// This many values from low to high, each the same factor above the one before.
 ///
 /// ```
 /// let powers: Vec<f64> = bouquet_lab::plot::even_log(1.0, 8.0, 4).map(f64::round).collect();

@@ -128,7 +128,7 @@ impl Mean {
 
     /// The share of hits in trials, from the (hits, trials) of rounds with equal trials.
     ///
-    /// The error is the larger of two: the spread of the rounds, which knows that filters differ, and that of so many
+    /// The error is the larger of two: the spread of the rounds, which knows that filters differ, and that of this many
     /// trials with two more, one of them a hit, which is not zero when nothing was hit.
     ///
     /// ```
@@ -168,7 +168,7 @@ impl fmt::Display for Mean {
     }
 }
 
-/// So many keys that were not drawn before from the same generator.
+/// This many keys that were not drawn before from the same generator.
 ///
 /// ```
 /// let mut random = bouquet::hash::SplitMix::new(1);

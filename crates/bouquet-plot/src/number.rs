@@ -1,6 +1,6 @@
 //! Numbers as people read them: few digits, no tail of zeros, powers of ten where they are needed.
 
-/// A number with so many significant digits, without a tail of zeros.
+/// A number with this many significant digits, without a tail of zeros.
 ///
 /// ```
 /// use bouquet_plot::number::significant;

@@ -250,7 +250,7 @@ fn ones(m: u64, k: u32, keys: u64) -> f64 {
     -ln_zeros(m, k, keys).exp_m1()
 }
 
-/// The number of keys that leave so many zeros on average; `None` for no bits, no probes or no zeros.
+/// The number of keys that leave this many zeros on average; `None` for no bits, no probes or no zeros.
 fn keys_of_zeros(m: u64, k: u32, zeros: u64) -> Option<f64> {
     if m == 0 || k == 0 || zeros == 0 {
         return None;

@@ -471,7 +471,7 @@ struct Outline {
 }
 
 impl Outline {
-    /// The most probes in a block for which digits are left at the rates that so many probes are used for.
+    /// The most probes in a block for which digits are left at the rates that this many probes are used for.
     const MOST_PROBES: u32 = 32;
 
     fn new(layout: Layout, k: u32) -> Option<Self> {
@@ -503,7 +503,7 @@ impl Outline {
         Some(Outline { words: words.into(), extra: extra.into(), plain: terms(base), longer })
     }
 
-    /// The rate with so many arrivals in a block on average, and a bound of its error.
+    /// The rate with this many arrivals in a block on average, and a bound of its error.
     fn rate(&self, mean: f64) -> (f64, f64) {
         let sum = |terms: &[(f64, f64)]| {
             let terms = terms.iter().map(|(coefficient, missed)| coefficient * (-mean * missed).exp());
@@ -518,7 +518,7 @@ impl Outline {
         (rate, most - rate)
     }
 
-    /// True if k probes certainly have a larger rate than this at so many bits per key.
+    /// True if k probes certainly have a larger rate than this at this many bits per key.
     fn exceeds(layout: Layout, k: u32, bits_per_key: f64, rate: f64) -> bool {
         let mean = layout.block_bits as f64 * f64::from(layout.blocks_per_key.max(1)) / positive(bits_per_key);
         let found = Self::new(layout, k).filter(|_| mean.is_finite()).map(|outline| outline.rate(mean));
@@ -526,7 +526,7 @@ impl Outline {
         found.is_some_and(|(found, error)| found - 2.0 * error > rate * (1.0 + 1e-9))
     }
 
-    /// About the best k at so many bits per key, near a first guess.
+    /// About the best k at this many bits per key, near a first guess.
     fn best_at(layout: Layout, guess: f64, bits_per_key: f64) -> u32 {
         let mean = layout.block_bits as f64 * f64::from(layout.blocks_per_key.max(1)) / positive(bits_per_key);
         let mut best = (guess as u32).clamp(1, MAX_HASHES);

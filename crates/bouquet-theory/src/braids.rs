@@ -102,7 +102,7 @@ pub fn threshold(k: u32, larger: f64) -> f64 {
 /// The grid on which a threshold lies.
 const STEPS: u64 = 1 << 30;
 
-/// Below so many steps points that differ need the same.
+/// Below this many steps points that differ need the same.
 const COARSE: u64 = 1 << 20;
 
 /// A step that is not enough and one that is, at most [`STEPS`] and so far apart, above one that is not: by doubling and halving.
@@ -139,7 +139,7 @@ pub fn counters(n: u64, k: u32, larger: f64) -> Result<u64> {
     check_bits(MARGIN * threshold(k, larger) * n as f64)
 }
 
-/// Counters of a layer above so many, a share `active` of which overflows.
+/// Counters of a layer above this many, a share `active` of which overflows.
 ///
 /// ```
 /// use bouquet_theory::braids::upper_counters;

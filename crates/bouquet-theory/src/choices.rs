@@ -63,7 +63,7 @@ impl Loads {
         self.tables.get(table).and_then(|shares| shares.get(load)).copied().unwrap_or(0.0)
     }
 
-    /// The highest load that at least one of so many buckets is expected to reach.
+    /// The highest load that at least one of this many buckets is expected to reach.
     ///
     /// ```
     /// # use bouquet_theory::choices::random_choices;

@@ -24,7 +24,7 @@ pub fn floor(n: u64, bits: u32) -> f64 {
     -(n as f64 * (-collision).ln_1p()).exp_m1()
 }
 
-/// The rate of a filter whose mechanism has `rate` with n keys, if the digests that it sees have so many bits: 1 -
+/// The rate of a filter whose mechanism has `rate` with n keys, if the digests that it sees have this many bits: 1 -
 /// (1-rate)(1-floor).
 ///
 /// ```
@@ -40,7 +40,7 @@ pub fn with_collisions(rate: f64, n: u64, bits: u32) -> f64 {
     (rate + (1.0 - rate) * floor).min(1.0)
 }
 
-/// Refuses a rate that is not above the [`floor`] of n keys with digests of so many bits, and names the way out.
+/// Refuses a rate that is not above the [`floor`] of n keys with digests of this many bits, and names the way out.
 ///
 /// ```
 /// use bouquet_theory::collisions::check_reachable;

@@ -96,7 +96,7 @@ impl Shape {
         self.rate_of_full(self.components(n) - 1, self.last(n))
     }
 
-    /// The rate of so many full components and one with `rest` keys.
+    /// The rate of this many full components and one with `rest` keys.
     fn rate_of_full(&self, full: u64, rest: u64) -> f64 {
         either(any(self.full_rate(), full as f64), self.plain_rate(rest))
     }
@@ -112,7 +112,7 @@ impl Shape {
         items.into_iter().fold(0.0, |rate, n| either(rate, self.plain_rate(n)))
     }
 
-    /// 1 - prod(1 - (used_i/m)^k), the rate of components with so many cells in use: all have the same positions for a key,
+    /// 1 - prod(1 - (used_i/m)^k), the rate of components with this many cells in use: all have the same positions for a key,
     /// and their contents are independent.
     ///
     /// ```

@@ -16,7 +16,7 @@
 
 use super::special::{amount, positive};
 
-/// The probability that one of n fingerprints, each one of so many equally likely values, equals a given one.
+/// The probability that one of n fingerprints, each one of this many equally likely values, equals a given one.
 ///
 /// ```
 /// use bouquet_theory::fingerprints::collision_rate;
@@ -91,7 +91,7 @@ pub fn cuckoo_bits_per_key(fpr: f64, slots: u32, semisort: bool) -> f64 {
     positive(bits - f64::from(u8::from(semisort))) / cuckoo_load(slots).max(f64::MIN_POSITIVE)
 }
 
-/// The buckets of a cuckoo filter for so many keys: n / (b a), rounded up, and 64 / b^2 more. The published loads are those
+/// The buckets of a cuckoo filter for this many keys: n / (b a), rounded up, and 64 / b^2 more. The published loads are those
 /// of large tables; of small ones, up to a few thousand keys, one in a hundred would refuse its last key without the few
 /// more buckets, and with them fewer than one in ten thousand does (simulated).
 ///
@@ -109,7 +109,7 @@ pub fn cuckoo_buckets(keys: u64, slots: u32) -> u64 {
 /// The share of the slots of a quotient filter that may be used: beyond it, runs become too long.
 pub const QUOTIENT_LOAD: f64 = 0.95;
 
-/// The rate of a quotient filter whose hashes have so many bits, quotient and remainder together.
+/// The rate of a quotient filter whose hashes have this many bits, quotient and remainder together.
 ///
 /// ```
 /// use bouquet_theory::fingerprints::quotient_rate;
@@ -120,7 +120,7 @@ pub fn quotient_rate(hash_bits: u32, keys: u64) -> f64 {
     collision_rate(2f64.powi(hash_bits.min(1_000) as i32), keys)
 }
 
-/// The bits of the quotient for so many keys: log2(n / 0.95), rounded up.
+/// The bits of the quotient for this many keys: log2(n / 0.95), rounded up.
 ///
 /// ```
 /// use bouquet_theory::fingerprints::quotient_bits;
@@ -144,7 +144,7 @@ pub fn remainder_bits(fpr: f64) -> u32 {
     ceil_bits(1.0 / positive(fpr)).max(2)
 }
 
-/// The bits of the remainder for a rate with so many keys in 2^q slots. The rate is the share of the slots in use by 2^r, so that
+/// The bits of the remainder for a rate with this many keys in 2^q slots. The rate is the share of the slots in use by 2^r, so that
 /// slots half in use need one bit less than [`remainder_bits`] says of full ones.
 ///
 /// ```

@@ -50,7 +50,7 @@ pub struct Shape {
     pub first: u32,
 }
 
-/// E_0, E_1, ...: the chance that the places of a stranger are all hit by so many arrivals.
+/// E_0, E_1, ...: the chance that the places of a stranger are all hit by this many arrivals.
 fn covered(first: u32, places: u32) -> impl Iterator<Item = f64> {
     let (b, kk) = (f64::from(first), f64::from(places));
     // For each i: (-1)^i C(kk,i), and the chance that one arrival misses i given places.
@@ -182,7 +182,7 @@ impl Shape {
     /// The g-th power of the mean of what a word with 0, 1, ... arrivals answers.
     fn poisson_rate(&self, n: u64, inner: impl Iterator<Item = f64>) -> f64 {
         let mean = n as f64 * self.arrival_chance();
-        // Beyond 40 standard deviations nothing is left. Words of so many arrivals are full.
+        // Beyond 40 standard deviations nothing is left. Words of this many arrivals are full.
         let last = (mean + 40.0 * mean.sqrt() + 40.0).min(1e5) as u32;
         let sum: f64 =
             if mean > 9e4 { 1.0 } else { (0..=last).zip(inner).map(|(j, e)| poisson(j.into(), mean) * e).sum() };
@@ -231,7 +231,7 @@ fn best_first_and_rate(word_bits: u32, words: u64, g: u32, places: u32, n: u64, 
     best
 }
 
-/// The best number of places per word and first level for n keys in so many words, and the rate.
+/// The best number of places per word and first level for n keys in this many words, and the rate.
 fn best_places(word_bits: u32, words: u64, g: u32, n: u64, places: Option<u32>, given_up: f64) -> Option<(Shape, f64)> {
     let range = places.map_or(1..=MAX_PLACES, |places| places..=places);
     let shapes = range.filter_map(|places| {
@@ -241,7 +241,7 @@ fn best_places(word_bits: u32, words: u64, g: u32, n: u64, places: Option<u32>, 
     shapes.min_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
-/// The shape of the least rate for n keys in so many words of w bits, g per key; the places per word are chosen unless
+/// The shape of the least rate for n keys in this many words of w bits, g per key; the places per word are chosen unless
 /// given.
 ///
 /// ```
@@ -330,7 +330,7 @@ impl Search {
         steps as f64 * f64::from(self.g) * f64::from(self.word_bits)
     }
 
-    /// The best shape of so many words, if it reaches the rate.
+    /// The best shape of this many words, if it reaches the rate.
     fn shape(&self, steps: u64, places: Option<u32>) -> Option<Shape> {
         let found = best_places(self.word_bits, self.words(steps), self.g, self.n, places, self.given_up);
         found.filter(|(_, rate)| *rate <= self.rate).map(|(shape, _)| shape)
@@ -515,7 +515,7 @@ impl Crowd {
         terms
     }
 
-    /// Whether so many places may reach a rate: with the largest first level that can be, and no word given up.
+    /// Whether this many places may reach a rate: with the largest first level that can be, and no word given up.
     fn may_reach(&self, places: u32, rate: f64) -> bool {
         self.first(places, self.least).is_some_and(|first| {
             let terms = self.terms(first, places);

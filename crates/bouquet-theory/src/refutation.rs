@@ -31,7 +31,7 @@ use crate::Result;
 /// The most keys in a cell that any code tells apart.
 const MAX_ORDER: usize = 8;
 
-/// Up to so many keys the frequency of a fingerprint is summed over; beyond, its variance says all.
+/// Up to this many keys the frequency of a fingerprint is summed over; beyond, its variance says all.
 const SUMMED_KEYS: u64 = 20_000;
 
 /// How often a cell with j keys contradicts an absent one.
@@ -59,7 +59,7 @@ impl Refutation {
         Refutation { chances: [0.0; MAX_ORDER] }
     }
 
-    /// Fingerprints of so many bits, read where one key is.
+    /// Fingerprints of this many bits, read where one key is.
     ///
     /// ```
     /// use bouquet_theory::refutation::Refutation;
@@ -93,7 +93,7 @@ impl Refutation {
         code
     }
 
-    /// Increments from so many numbers of which all sums of `order` (at most 8) are different: up to that many keys,
+    /// Increments from this many numbers of which all sums of `order` (at most 8) are different: up to that many keys,
     /// the sum tells all increments in it.
     ///
     /// ```
@@ -111,7 +111,7 @@ impl Refutation {
         code
     }
 
-    /// The probability that a cell with so many keys contradicts an absent one.
+    /// The probability that a cell with this many keys contradicts an absent one.
     ///
     /// ```
     /// assert_eq!(bouquet_theory::refutation::Refutation::none().chance(0), 1.0);
@@ -234,7 +234,7 @@ impl Refutation {
         check_positive("items", n)?;
         check_rate("fpr", rate)?;
         let cells = |k: u32| n as f64 * f64::from(k) / self.load(rate, k);
-        // Whether so many cells are too few for k: one evaluation instead of a search.
+        // Whether this many cells are too few for k: one evaluation instead of a search.
         let too_few = |k: u32, cells: f64| self.limit_rate(n as f64 * f64::from(k) / cells, k) > rate * (1.0 + 1e-9);
         if let Some(k) = k {
             return Ok((check_bits(cells(k))?, k));
@@ -261,7 +261,7 @@ impl Refutation {
         Ok((check_bits(best.0)?, best.1))
     }
 
-    /// The best number of cells per key for `n` keys in so many cells.
+    /// The best number of cells per key for `n` keys in this many cells.
     ///
     /// ```
     /// use bouquet_theory::refutation::Refutation;
@@ -339,7 +339,7 @@ fn power_mean(a: f64, b: f64, n: f64, p: f64, k: u32) -> f64 {
     means.iter().sum()
 }
 
-/// The best bits of a fingerprint, and cells per key, when a key may take so many bits and counters have
+/// The best bits of a fingerprint, and cells per key, when a key may take this many bits and counters have
 /// `counter_bits`.
 ///
 /// ```

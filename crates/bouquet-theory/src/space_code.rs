@@ -15,7 +15,7 @@ use std::f64::consts::LN_2;
 
 use super::special::{amount, binomial, power, probability};
 
-/// The largest number of groups; more are taken as so many.
+/// The largest number of groups; more are taken as this many.
 pub const MAX_GROUPS: u32 = 64;
 
 /// The ratio of the grid of numbers of arrivals.
@@ -42,7 +42,7 @@ impl Chain {
         Chain { states, powers: vec![step] }
     }
 
-    /// Moves a law on by so many arrivals.
+    /// Moves a law on by this many arrivals.
     fn advance(&mut self, law: &mut Vec<f64>, arrivals: u64) {
         let n = self.states;
         for bit in 0..u64::BITS - arrivals.leading_zeros() {
@@ -161,7 +161,7 @@ pub fn distinct_groups(groups: u32, sampling: f64, arrivals: f64) -> f64 {
     l * (1.0 - power(1.0 - probability(sampling) / l, amount(arrivals)))
 }
 
-/// D, the groups that are set by so many flows whose sizes follow P(size >= s) = 1/s for s up to `largest`: few flows
+/// D, the groups that are set by this many flows whose sizes follow P(size >= s) = 1/s for s up to `largest`: few flows
 /// carry most of the traffic. `largest` of 1 is flows of one arrival each.
 ///
 /// ```

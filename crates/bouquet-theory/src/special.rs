@@ -102,7 +102,7 @@ pub(crate) fn falling_root(ends: [(f64, f64); 2], tolerance: f64, mut function: 
     high
 }
 
-/// What so many halvings of `[low, high]` towards the end of those x that are `below` come to, digit for digit, when the end
+/// What this many halvings of `[low, high]` towards the end of those x that are `below` come to, digit for digit, when the end
 /// is known to lie in `known`: only there it is asked for.
 pub(crate) fn halved(ends: [f64; 2], steps: u32, known: [f64; 2], below: impl Fn(f64) -> bool) -> [f64; 2] {
     let ([mut low, mut high], [mut least, mut most]) = (ends, known);

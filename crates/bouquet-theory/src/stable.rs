@@ -209,7 +209,7 @@ fn needed_decrements(cells: u64, hashes: u32, per_cell: f64) -> Option<u64> {
 ///
 /// # Errors
 ///
-/// `Error::Parameter` if the rate is not between 0 and 1 or no shape of so many bits reaches it.
+/// `Error::Parameter` if the rate is not between 0 and 1 or no shape of this many bits reaches it.
 pub fn best(bits: u64, rate: f64, gap: u64) -> Result<Plan> {
     check_rate("fpr", rate)?;
     let mut best: Option<Plan> = None;

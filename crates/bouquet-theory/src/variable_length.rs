@@ -192,7 +192,7 @@ impl Shape {
     }
 }
 
-/// More trials than this are cut off: no filter has so many positions.
+/// More trials than this are cut off: no filter has this many positions.
 const LAST: u32 = 64;
 
 /// 1/1, 1/2, 1/3, ...
@@ -233,7 +233,7 @@ fn choices() -> impl Iterator<Item = (u32, u32)> {
     (1..=MOST_SET).flat_map(|set| (set..=set + MOST_SPARE).map(move |hashes| (set, hashes)))
 }
 
-/// The shape in so many bits with the least rate with n keys, of which at most the share `cap` is missed after D
+/// The shape in this many bits with the least rate with n keys, of which at most the share `cap` is missed after D
 /// removals. d = q-1, the gentlest removal.
 ///
 /// ```

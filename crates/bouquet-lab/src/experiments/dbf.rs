@@ -43,7 +43,7 @@ pub(super) fn chain(random: &mut SplitMix, shape: Shape) -> Result<Dynamic> {
     Ok(builder.hashed(Hashing::seeded(random.next_u64())).build()?)
 }
 
-/// How many of so many keys that are no members the chain takes for members, and how many there were.
+/// How many of this many keys that are no members the chain takes for members, and how many there were.
 pub(super) fn false_positives(filter: &Dynamic, random: &mut SplitMix, queries: u64) -> (u64, u64) {
     (keys(random, queries).iter().filter(|key| filter.contains(*key)).count() as u64, queries)
 }
@@ -148,7 +148,7 @@ impl Trial {
         Ok(left)
     }
 
-    /// How many of so many keys that are no members it takes for members, and how many there were.
+    /// How many of this many keys that are no members it takes for members, and how many there were.
     pub(super) fn false_positives(&self, random: &mut SplitMix, queries: u64) -> (u64, u64) {
         let hits = (0..queries).filter(|_| self.filter.contains_at(&self.functions.positions(random)));
         (hits.count() as u64, queries)

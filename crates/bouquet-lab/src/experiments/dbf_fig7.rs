@@ -25,7 +25,7 @@ fn seem_present(n: u64) -> f64 {
     (0..n).map(|before| BASE.rate(before)).sum::<f64>() / BASE.capacity as f64
 }
 
-/// The same, measured at so many components.
+/// The same, measured at this many components.
 fn measured(lab: &Lab, sizes: &[u64]) -> Result<Vec<Mean>> {
     let rounds = lab.try_play("seem present", lab.rounds(400, 40), |random| {
         let mut filter = chain(random, BASE)?;

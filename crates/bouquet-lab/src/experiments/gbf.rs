@@ -80,7 +80,7 @@ impl Trial {
         g.iter().all(|&position| !bits.get(position)) && h.iter().all(|&position| bits.get(position))
     }
 
-    /// How many of so many elements that were not inserted it contains.
+    /// How many of this many elements that were not inserted it contains.
     pub(super) fn false_positives(&self, random: &mut SplitMix, queries: u64) -> (u64, u64) {
         ((0..queries).filter(|_| self.contains(element(random))).count() as u64, queries)
     }

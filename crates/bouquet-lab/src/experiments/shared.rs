@@ -10,7 +10,7 @@ use bouquet::{AnyFilter, Bloom, registry};
 use crate::simulate::keys;
 use crate::{Lab, Mean, Result};
 
-/// How many of so many keys that are no members the filter takes for members, and how many there were.
+/// How many of this many keys that are no members the filter takes for members, and how many there were.
 pub(super) fn false_positives<L: Access>(filter: &BitFilter<L>, random: &mut SplitMix, queries: u64) -> (u64, u64) {
     let others = keys(random, queries);
     let mut answers = vec![false; others.len()];
@@ -51,7 +51,7 @@ pub(super) fn insert(filter: &mut AnyFilter, keys: &[u64]) -> Result<()> {
     Ok(())
 }
 
-/// How many of so many new keys the filter takes for members, and how many there were.
+/// How many of this many new keys the filter takes for members, and how many there were.
 pub(super) fn any_false_positives(filter: &AnyFilter, random: &mut SplitMix, queries: u64) -> Result<(u64, u64)> {
     let contains = filter.contains()?;
     Ok((keys(random, queries).iter().filter(|key| contains.contains(&key.to_le_bytes())).count() as u64, queries))

@@ -17,7 +17,7 @@ const ELEMENTS: usize = 3;
 /// r, the bits of the bitmap; the figure has 4.
 const REGIONS: [u64; 5] = [1, 2, 4, 7, 14];
 
-/// The region of a position among so many places.
+/// The region of a position among this many places.
 fn region(position: usize, regions: u64, places: usize) -> usize {
     position * regions as usize / places
 }

@@ -15,7 +15,7 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 
 const N: u64 = 10_000;
 
-/// The rate of a sorted list of hash values of so many bits: an element outside matches any of n.
+/// The rate of a sorted list of hash values of this many bits: an element outside matches any of n.
 fn hash_list(lab: &Lab, n: u64, bits: u32) -> Mean {
     lab.share(&format!("hashes of {bits} bits"), lab.rounds(200, 20), |random| {
         let mut list: Vec<u64> = (0..n).map(|_| random.next_u64() >> (64 - bits)).collect();

@@ -32,7 +32,7 @@ fn run(lab: &Lab) -> Result<Report> {
         Ok((hits, filter.fill()))
     })?;
     let rho = runs.iter().map(|run| run.1).sum::<f64>() / rounds as f64;
-    // The mean saving, in parts of k, when a query with this many hits costs so many evaluations.
+    // The mean saving, in parts of k, when a query with this many hits costs this many evaluations.
     let saving = |cost: &dyn Fn(u32) -> u32| {
         let spent = |hits: &[u64]| hits.iter().zip(0..).map(|(&count, hit)| count * u64::from(cost(hit))).sum::<u64>();
         Mean::of(

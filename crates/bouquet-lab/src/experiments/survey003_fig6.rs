@@ -90,7 +90,7 @@ fn draw(random: &mut SplitMix, among: u64) -> [usize; HASHES] {
     places
 }
 
-/// Whether a word that got so many elements answers for a stranger, and whether its columns are true counts and can be taken back.
+/// Whether a word that got this many elements answers for a stranger, and whether its columns are true counts and can be taken back.
 fn trial(random: &mut SplitMix, elements: usize) -> (bool, bool) {
     let (mut word, mut counts) = (Word::new(), [0; FIRST]);
     let inserted: Vec<[usize; HASHES]> = (0..elements).map(|_| draw(random, FIRST as u64)).collect();

@@ -19,7 +19,7 @@ const D: [u64; 4] = [1, 4, 8, 13];
 const HASHES: u32 = 2;
 const KEYS: u64 = 2_000;
 
-/// The sums of so many elements of D, with repetition.
+/// The sums of this many elements of D, with repetition.
 fn sums(of: usize) -> Vec<u64> {
     fn more(of: usize, from: usize, sum: u64, found: &mut Vec<u64>) {
         if of == 0 {
@@ -40,7 +40,7 @@ fn are_distinct(of: usize) -> bool {
     sums.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// The settings of the filter in so many bits.
+/// The settings of the filter in this many bits.
 fn filter(random: &mut SplitMix, bits: u64) -> Result<AnyFilter> {
     let sequence = D.iter().fold(0_u64, |set, element| set | 1 << (element - 1));
     let (bits, sequence) = (bits.to_string(), sequence.to_string());

@@ -34,7 +34,7 @@ fn answers(main: &Bloom, complement: &Bloom, of: &[u64]) -> [u64; 4] {
     counts
 }
 
-/// Fills both filters with so many bits per key and asks for members, others and strangers.
+/// Fills both filters with this many bits per key and asks for members, others and strangers.
 fn trial(random: &mut SplitMix, bits_per_key: u64) -> Result<[[u64; 4]; 3]> {
     let [members, others, strangers] = [MEMBERS, OTHERS, OTHERS].map(|count| keys(random, count));
     let mut main = standard(random, (MEMBERS * bits_per_key, 0, HASHES))?;

@@ -119,7 +119,7 @@ pub enum Ranks {
     Random(u64),
 }
 
-/// The most components that a chain is sized with. Each is weighed, and no distribution gains from so many.
+/// The most components that a chain is sized with. Each is weighed, and no distribution gains from this many.
 const MOST_COMPONENTS: u64 = 256;
 
 /// The largest bound for which sizes are listed one by one.

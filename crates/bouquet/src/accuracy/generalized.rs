@@ -592,7 +592,7 @@ impl GeneralizedBloom {
     }
 }
 
-/// The rates of a shape after so many insertions into an array of which this share was zero.
+/// The rates of a shape after this many insertions into an array of which this share was zero.
 fn rates(shape: Shape, start_zeros: f64, items: u64) -> Rates {
     Rates {
         false_positive: Some(shape.exact_rate_at(shape.zeros(start_zeros, items))),

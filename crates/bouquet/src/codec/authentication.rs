@@ -24,12 +24,12 @@ impl Authenticator {
         Authenticator(Box::new(blake3::Hasher::new_keyed(&secret.derived_key(CONTEXT))))
     }
 
-    /// A store of so many bits, by its bytes as they are in memory, little-endian.
+    /// A store of this many bits, by its bytes as they are in memory, little-endian.
     pub(super) fn store(&mut self, bits: u64, bytes: &[u8]) {
         self.0.update(&bits.to_le_bytes()).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
     }
 
-    /// A store of so many bits, by its words.
+    /// A store of this many bits, by its words.
     pub(super) fn store_words(&mut self, bits: u64, words: &[u64]) {
         if cfg!(target_endian = "little") {
             return self.store(bits, bytemuck::cast_slice(words));

@@ -208,7 +208,7 @@ impl Put for AdaptiveBits {
         let steps = self.most_steps() as usize;
         let bits = self.count_bits();
         let zero = self.sequence(digest).take(steps).find(|&position| !bits.get(position));
-        // There is a zero, and after so many steps only chance beyond all measure has missed it.
+        // There is a zero, and after this many steps only chance beyond all measure has missed it.
         let zero = zero.or_else(|| (0..len).find(|&position| !bits.get(position)));
         if let Some(zero) = zero {
             self.ones += u64::from(self.counts.as_mut().unwrap_or(&mut self.array.bits).set(zero));

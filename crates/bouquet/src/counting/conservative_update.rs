@@ -292,7 +292,7 @@ impl Rank for Stages {
 }
 
 impl Age for Stages {
-    /// Ends so many intervals.
+    /// Ends this many intervals.
     fn age(&mut self, ticks: u64) {
         // After two nothing is left: what the first preserves has had nothing in the second.
         for _ in 0..ticks.min(2) {

@@ -370,7 +370,7 @@ impl Braids {
 }
 
 impl CounterBraids {
-    /// Braids for so many flows of any sizes: two layers, three counters per flow, 8 bits each.
+    /// Braids for this many flows of any sizes: two layers, three counters per flow, 8 bits each.
     ///
     /// ```
     /// use bouquet::CounterBraids;
@@ -383,7 +383,7 @@ impl CounterBraids {
         Self::with(CounterBraidsSettings { items: Some(items), ..Default::default() })
     }
 
-    /// Braids of so many counters in the first and in the second layer, rounded up to multiples of `hashes`, with
+    /// Braids of this many counters in the first and in the second layer, rounded up to multiples of `hashes`, with
     /// `hashes` counters per flow.
     ///
     /// ```

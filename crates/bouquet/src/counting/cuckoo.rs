@@ -463,7 +463,7 @@ impl Cuckoo {
         self.put_into(entry, buckets, buckets.map(|bucket| self.table.free(bucket)))
     }
 
-    /// Finds a place for an entry whose buckets have so many empty slots.
+    /// Finds a place for an entry whose buckets have this many empty slots.
     #[inline]
     fn put_into(&mut self, entry: u64, buckets: [u64; 2], free: [u32; 2]) -> Result<()> {
         // Of two buckets the emptier, which saves a third of all moves. Which it is cannot be predicted, and is no branch.

@@ -136,7 +136,7 @@ impl Fingerprints {
         cell >> self.counter_bits
     }
 
-    /// The cell of so many keys; at the end of the counter it is frozen and its fingerprint, never asked again,
+    /// The cell of this many keys; at the end of the counter it is frozen and its fingerprint, never asked again,
     /// cleared.
     #[inline]
     fn cell(&self, count: u64, fingerprint: u64) -> u64 {
@@ -245,7 +245,7 @@ impl Tally for MarkedCells<Fingerprints> {
 }
 
 impl FingerprintCounting {
-    /// The cells that are expected to be frozen with so many distinct keys.
+    /// The cells that are expected to be frozen with this many distinct keys.
     ///
     /// ```
     /// use bouquet::{FingerprintCounting, FingerprintCountingSettings};

@@ -226,7 +226,7 @@ impl Shape {
         u64::try_from(bits).map_err(|_| Error::TooLarge { what: "the filter".into(), bytes: bits / 8 })
     }
 
-    /// The mechanism of the stores that `cells` gives for so many counters, in order, without marks.
+    /// The mechanism of the stores that `cells` gives for this many counters, in order, without marks.
     fn assemble(&self, mut cells: impl FnMut(u64) -> Result<Cells>) -> Result<SpectralCounters> {
         let mut array = |places: Places| cells(places.counters()).map(|store| CounterArray { places, store });
         let first = array(self.places)?;

@@ -316,7 +316,7 @@ impl VariableLength {
         &self.mechanism.array.bits
     }
 
-    /// Clears so many bits: those that are next in turn, or at random.
+    /// Clears this many bits: those that are next in turn, or at random.
     ///
     /// ```
     /// use bouquet::VariableLength;

@@ -20,7 +20,7 @@ impl Zipf {
         Zipf { cumulative: cumulative.collect(), random: SplitMix::new(seed) }
     }
 
-    /// So many keys, and how often each of them occurs.
+    /// This many keys, and how often each of them occurs.
     pub(crate) fn stream(mut self, len: usize) -> (Vec<u64>, HashMap<u64, u64>) {
         let keys: Vec<u64> = self.by_ref().take(len).collect();
         let mut truth = HashMap::new();

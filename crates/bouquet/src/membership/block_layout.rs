@@ -92,7 +92,7 @@ pub struct Blocks<K> {
     kind: PhantomData<K>,
 }
 
-/// Up to so many pairs of block and pattern are compared to know a filter's rate; that of larger ones is estimated.
+/// Up to this many pairs of block and pattern are compared to know a filter's rate; that of larger ones is estimated.
 const MOST_COMPARED: u64 = 1 << 22;
 
 /// The code for a shape.
@@ -108,7 +108,7 @@ enum Code {
     Positions,
 }
 
-/// The fields of so many bits that a word has.
+/// The fields of this many bits that a word has.
 const FIELDS: [u32; 64] = {
     let (mut fields, mut width) = ([0; 64], 1);
     while width < 64 {
@@ -249,7 +249,7 @@ impl<K: BlockKind> Blocks<K> {
         table.get(start..start + self.hashes as usize).unwrap_or_default()
     }
 
-    /// The word of a key's j-th block, where blocks have at most one, and the bits in it, after so many for other blocks.
+    /// The word of a key's j-th block, where blocks have at most one, and the bits in it, after this many for other blocks.
     #[inline(always)]
     fn word_mask(&self, digest: Digest, j: u32, skipped: u32) -> (usize, u64) {
         let width = self.shape.block_bits.trailing_zeros();

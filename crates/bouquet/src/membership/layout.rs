@@ -79,7 +79,7 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// The number of distinct keys in this content.
     fn cardinality(&self, bits: &BitStore) -> Estimate;
 
-    /// The standard error of [`cardinality`](Self::cardinality) for so many keys.
+    /// The standard error of [`cardinality`](Self::cardinality) for this many keys.
     ///
     /// Slices of m/k bits have the same: averaging k estimates of error sqrt((m/k) v) leaves sqrt(m v)/k.
     fn cardinality_error(&self, keys: f64) -> f64 {
@@ -105,11 +105,11 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
 /// How the bits of a layout are tested and set. What is given here goes by the [positions](Layout::all), one after the other; layouts
 /// that have a kernel in `simd` bring their own.
 pub trait Access: Layout {
-    /// Up to so many words batches gain nothing by prefetching. Where the words of a key take longer to find than to read, these are
+    /// Up to this many words batches gain nothing by prefetching. Where the words of a key take longer to find than to read, these are
     /// more than the second-level cache has.
     const NEAR_WORDS: usize = CACHED_WORDS;
 
-    /// Whether batches prefetch the words of many keys before they look at the first, when there are so many words.
+    /// Whether batches prefetch the words of many keys before they look at the first, when there are this many words.
     #[inline(always)]
     fn prefetches(&self, words: usize) -> bool {
         words > Self::NEAR_WORDS

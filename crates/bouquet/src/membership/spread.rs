@@ -118,7 +118,7 @@ pub(crate) const REDUCTION: Parameter = Parameter {
     of: ParameterType::Choice { options: &["automatic", "fastrange", "modulo", "mask", "fastrange32"] },
 };
 
-/// The scheme that the settings `family` and `reduction` name, for a filter of `bits` bits, or slices of so many.
+/// The scheme that the settings `family` and `reduction` name, for a filter of `bits` bits, or slices of this many.
 pub(crate) fn scheme<const SLICED: bool>(config: &Config, bits: u64) -> Result<Scheme> {
     let own = own_scheme::<SLICED>();
     let narrow = if SLICED { Scheme::NARROW_SLICES } else { 1 }..=Scheme::NARROW_BITS;

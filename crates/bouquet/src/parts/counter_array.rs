@@ -242,7 +242,7 @@ impl Places {
         if !self.is_plain(store) || store.width() != counters::COUNTER {
             return false;
         }
-        // Four keys side by side have so many loads under way that prefetching pays later than for one.
+        // Four keys side by side have this many loads under way that prefetching pays later than for one.
         let ahead = store.bits() > 2 * NEAR_BITS;
         let prefetch = |digest| {
             if ahead {

@@ -22,7 +22,7 @@ impl Flow {
     }
 }
 
-/// An exact map of at most so many flows.
+/// An exact map of at most this many flows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FlowMemory {
     capacity: usize,

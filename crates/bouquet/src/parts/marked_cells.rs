@@ -107,7 +107,7 @@ pub trait CellCode: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static 
     /// How often a cell contradicts.
     fn refutation(&self) -> Refutation;
 
-    /// The expected rate of false positives with so many distinct keys in `hashes` slices.
+    /// The expected rate of false positives with this many distinct keys in `hashes` slices.
     fn expected_rate(&self, slice: u64, items: u64, hashes: u32) -> f64 {
         self.refutation().rate(slice, items, hashes)
     }

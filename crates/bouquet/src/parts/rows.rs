@@ -32,7 +32,7 @@ pub(crate) struct RowSizes {
 }
 
 impl RowSizes {
-    /// The width of a row and the number of rows, for counters of so many bits: as given, by distinct keys and the share of
+    /// The width of a row and the number of rows, for counters of this many bits: as given, by distinct keys and the share of
     /// them that counts too much, or by the error.
     pub(crate) fn resolve(self, counter_bits: u32) -> Result<(u64, u32)> {
         let (width, rows) = match (self.width, self.rows) {

@@ -56,7 +56,7 @@ pub(crate) struct Placed<E> {
     cells: [u64; MAX_HASHES],
 }
 
-/// An entry that a cell holds alone, so many times.
+/// An entry that a cell holds alone, this many times.
 pub(crate) struct Sole<E> {
     pub(crate) placed: Placed<E>,
     pub(crate) count: i64,
@@ -70,7 +70,7 @@ pub(crate) struct Slices {
 }
 
 impl Slices {
-    /// At least this many cells in so many slices.
+    /// At least this many cells in this many slices.
     pub(crate) fn of(cells: u64, hashes: u32) -> Self {
         Slices { slice_len: cells.div_ceil(hashes.into()), hashes }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use crate::codec::StateReader;
 use crate::error::{Error, Result};
 
-/// At most so many keys, each with the count that it had when it last came; a key with a larger count takes the place of
+/// At most this many keys, each with the count that it had when it last came; a key with a larger count takes the place of
 /// the one with the least.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TopKeys {

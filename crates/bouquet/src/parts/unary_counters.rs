@@ -295,7 +295,7 @@ impl Superblock {
         &mut self.memory[range]
     }
 
-    /// Sees to it that a block has room for one bit more, among so many blocks.
+    /// Sees to it that a block has room for one bit more, among this many blocks.
     #[inline]
     fn make_room(&mut self, block: usize, blocks: usize) {
         if usize::from(self.blocks[block].used) == 64 * self.range(block).len() {
@@ -326,7 +326,7 @@ impl Superblock {
         }
     }
 
-    /// Moves the blocks to a memory of so many words, the spare ones spread evenly among them.
+    /// Moves the blocks to a memory of this many words, the spare ones spread evenly among them.
     fn spread(&mut self, blocks: usize, words: usize) {
         let needed: usize = self.blocks[..blocks].iter().map(|block| block.words()).sum();
         let spare = words.saturating_sub(needed);
@@ -377,7 +377,7 @@ impl PartialEq for UnaryCounters {
     }
 }
 
-/// The most words that the memory of a superblock of so many blocks ever has: it grows by an eighth, or by a word for each
+/// The most words that the memory of a superblock of this many blocks ever has: it grows by an eighth, or by a word for each
 /// block, when every word is in use, and columns are no deeper than [`MAX_DEPTH`].
 fn most_words(blocks: usize, block: u64) -> usize {
     let used = blocks * (block * MAX_DEPTH).div_ceil(64) as usize;

@@ -96,7 +96,7 @@ pub struct SharedBitFilter<L> {
     items: Tally,
 }
 
-/// Up to so many words nothing inserts many keys faster than one after the other. Where the words of a key lie apart, to ask for
+/// Up to this many words nothing inserts many keys faster than one after the other. Where the words of a key lie apart, to ask for
 /// them takes longer than the processor, which waits for each change, needs to fetch them by itself from any cache (32 MiB).
 const fn near_words<L: Access>() -> usize {
     if L::NEAR_WORDS > CACHED_WORDS { 8 * L::NEAR_WORDS } else { L::NEAR_WORDS }

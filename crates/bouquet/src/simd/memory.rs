@@ -82,7 +82,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// So many zeros; `None` when the memory cannot be had.
+    /// This many zeros; `None` when the memory cannot be had.
     pub(crate) fn zeroed(len: usize) -> Option<Self> {
         // The allocation multiplies the number of lines by their size; keep the product in range.
         if len > isize::MAX as usize / 16 {
@@ -151,7 +151,7 @@ impl Memory {
     /// The words.
     #[inline(always)]
     pub(crate) fn words(&self) -> &[u64] {
-        // SAFETY: the pointer is valid for so many words (see the field), and changes need `&mut self`.
+        // SAFETY: the pointer is valid for this many words (see the field), and changes need `&mut self`.
         unsafe { std::slice::from_raw_parts(self.held.words.as_ptr(), self.held.len) }
     }
 
@@ -179,7 +179,7 @@ impl Memory {
             let copied = std::mem::take(&mut self.held).copied();
             drop(std::mem::replace(&mut self.held, copied));
         }
-        // SAFETY: the pointer is valid for reads and writes of so many words (see the field), and `&mut self` is the only way to them.
+        // SAFETY: the pointer is valid for reads and writes of this many words (see the field), and `&mut self` is the only way to them.
         unsafe { std::slice::from_raw_parts_mut(self.held.words.as_ptr(), self.held.len) }
     }
 
@@ -250,7 +250,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         if let Owner::Lines(count) = self.owner {
             let lines = NonNull::slice_from_raw_parts(self.words.cast::<Line>(), count);
-            // SAFETY: the pointer came from a box of so many lines (for none it is any aligned one), which is made anew
+            // SAFETY: the pointer came from a box of this many lines (for none it is any aligned one), which is made anew
             // once, here.
             drop(unsafe { Box::from_raw(lines.as_ptr()) });
         }

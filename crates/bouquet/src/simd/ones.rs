@@ -35,14 +35,14 @@ impl Ones {
         word.count_ones()
     }
 
-    /// The position of the one with this rank, from 0, if the word has so many.
+    /// The position of the one with this rank, from 0, if the word has this many.
     #[inline]
     pub(crate) fn select(self, word: u64, rank: u32) -> Option<u32> {
         let found = self.nth(word, rank);
         if found == 0 { None } else { Some(found.trailing_zeros()) }
     }
 
-    /// The one with this rank, from 0, alone; zero if the word has not so many.
+    /// The one with this rank, from 0, alone; zero if the word has not this many.
     #[inline]
     pub(crate) fn nth(self, word: u64, rank: u32) -> u64 {
         #[cfg(target_arch = "x86_64")]

@@ -36,7 +36,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Buckets of so many slots with entries of `width` bits, the low `key` of which are the key.
+    /// Buckets of this many slots with entries of `width` bits, the low `key` of which are the key.
     pub fn new(slots: u32, width: u32, key: u32, sorted: bool) -> Result<Self> {
         if !(1..=MAX_SLOTS).contains(&slots) {
             return Err(Error::parameter("slots", format!("1 to {MAX_SLOTS}"), slots));
@@ -73,7 +73,7 @@ impl Shape {
         self.slots
     }
 
-    /// The bits of so many buckets.
+    /// The bits of this many buckets.
     pub(crate) fn bits(&self, buckets: u64) -> Result<u64> {
         buckets.checked_mul(self.bucket_bits()).ok_or_else(|| Error::TooLarge {
             what: "the table".into(),

@@ -63,7 +63,7 @@ impl Counters {
         (slice.len() as u64 == bits.div_ceil(64) && tail_is_zero).then_some(Counters { words, len, width })
     }
 
-    /// The bits of this many counters, if there can be so many.
+    /// The bits of this many counters, if there can be this many.
     pub(crate) fn bits_needed(len: u64, width: u32) -> Result<u64> {
         if !(1..=Self::MAX_WIDTH).contains(&width) {
             return Err(Error::parameter("width", "1 to 64 bits", width));

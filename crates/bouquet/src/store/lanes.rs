@@ -6,7 +6,7 @@
 
 use crate::store::field_max;
 
-/// So many lanes of so many bits, at most 64 bits in all.
+/// This many lanes of this many bits, at most 64 bits in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
     width: u32,

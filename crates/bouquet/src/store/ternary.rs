@@ -35,12 +35,12 @@ pub struct Form {
 }
 
 impl Form {
-    /// The number and the width of the counters that hold so many cells.
+    /// The number and the width of the counters that hold this many cells.
     fn counters(self, cells: u64) -> (u64, u32) {
         if self.packed { (cells.div_ceil(PER_BYTE), 8) } else { (cells, 2) }
     }
 
-    /// The bits of so many cells.
+    /// The bits of this many cells.
     pub(crate) fn bits(self, cells: u64) -> Result<u64> {
         let (counters, width) = self.counters(cells);
         counters.checked_mul(width.into()).ok_or_else(|| Error::TooLarge {

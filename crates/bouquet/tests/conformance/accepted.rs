@@ -22,7 +22,7 @@ laws! {
 const TRIED: u64 = 200;
 const LEAST_ACCEPTED: u64 = 30;
 
-/// Filters of up to so many bits are made.
+/// Filters of up to this many bits are made.
 const MOST_BITS: u64 = 1 << 17;
 
 /// A whole number of any size in the range, or a small, a round or a usual one.

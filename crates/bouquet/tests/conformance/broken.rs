@@ -360,7 +360,7 @@ defects! {
                 return Ok(filter);
             }
             let mut mask = Bloom::from_config(&filter.config())?;
-            // A bit stays zero through so many insertions with probability e^-5.
+            // A bit stays zero through this many insertions with probability e^-5.
             let keys = 5 * bits / u64::from(filter.hashes()) + filter.items();
             for key in 0..keys {
                 mask.insert(&format!("mask {key}"));

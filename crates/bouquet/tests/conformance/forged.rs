@@ -21,7 +21,7 @@ laws! {
 const FORGED: u64 = 1_000;
 const FORGED_OF_OTHERS: u64 = 60;
 
-/// Of the usual ones so many at least must be accepted: otherwise nothing would be tried.
+/// Of the usual ones this many at least must be accepted: otherwise nothing would be tried.
 const LEAST_ACCEPTED: u64 = 50;
 
 const KEYS: u64 = 20;

@@ -121,7 +121,7 @@ fn sound(subject: &Subject, what: &str, filter: &AnyFilter, keys: &Keys) -> Verd
     alike(&format!("{what}: before and after a frame"), filter, &again, &probe(ITEMS))
 }
 
-/// Every combination of words, for up to so many; beyond that, each word with the defaults of the others.
+/// Every combination of words, for up to this many; beyond that, each word with the defaults of the others.
 const COMBINATIONS: usize = 100;
 
 fn every_word_of_a_choice_works_or_is_refused_by_name(subject: &Subject) -> Verdict {
@@ -174,10 +174,10 @@ pub fn describe(config: &Config) -> String {
         .join(", ")
 }
 
-/// Filters of up to so many bits are made; the plan of larger ones is enough.
+/// Filters of up to this many bits are made; the plan of larger ones is enough.
 const AFFORDABLE_BITS: u64 = 1 << 25;
 
-/// No machine has so many bits, so they must be refused.
+/// No machine has this many bits, so they must be refused.
 const ABSURD_BITS: u64 = 1 << 50;
 
 fn the_ends_of_every_range_work_or_are_refused(subject: &Subject) -> Verdict {

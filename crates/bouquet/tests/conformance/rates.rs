@@ -175,7 +175,7 @@ impl Sample {
 /// As many errors as a filter of which fewer than one is expected may make, six pairs, once in a million times.
 const BY_CHANCE: u64 = 12;
 
-/// How often something was seen in each filter, among so many questions.
+/// How often something was seen in each filter, among this many questions.
 struct Seen {
     times: Vec<u64>,
     queries: u64,
@@ -212,7 +212,7 @@ impl Seen {
         self.has_no_outlier(what, mean)
     }
 
-    /// The squares of the deviations, each in terms of its variance, are together as a chi-square of so many degrees of
+    /// The squares of the deviations, each in terms of its variance, are together as a chi-square of this many degrees of
     /// freedom: below its quantile of 5 sigma, by Wilson and Hilferty. Where few errors are expected the squares vary by
     /// 1 / variance more, as if they were fewer; where hardly one is, none comes in numbers.
     fn scatters(&self, what: &str, models: &[(f64, f64)]) -> Verdict {

@@ -125,7 +125,7 @@ pub fn takes_what_is_planned(subject: &Subject, config: &Config, plan: &Plan, em
     };
     match full.map(|filter| filter.stats().bits) {
         Ok(full) => ensure!(full == plan.bits, "planned {} bits, made {made}, and {full} when full", plan.bits),
-        // Settings that do not take the suite's keys, or not so many.
+        // Settings that do not take the suite's keys, or not this many.
         Err(Error::Item { .. } | Error::Full { .. }) => {}
         Err(error) => return Err(format!("building: {error}")),
     }

@@ -270,7 +270,7 @@ impl Subject {
         self.facts().parameters.iter().any(|parameter| parameter.name == name)
     }
 
-    /// Settings for so many items and this rate, as far as the kind has such parameters. A kind without a number of
+    /// Settings for this many items and this rate, as far as the kind has such parameters. A kind without a number of
     /// items gets a size at which others would hold them well.
     pub fn config(&self, items: u64, fpr: f64) -> Result<Config, String> {
         let mut config = self.bare_config();
@@ -311,7 +311,7 @@ impl Subject {
         self.try_build(config, keys).because("building")
     }
 
-    /// A filter of the keys `range`, made for so many items and this rate.
+    /// A filter of the keys `range`, made for this many items and this rate.
     pub fn filled(&self, items: u64, fpr: f64, range: Range<u64>) -> Result<AnyFilter, String> {
         self.build(&self.config(items, fpr)?, &Keys::new(range))
     }

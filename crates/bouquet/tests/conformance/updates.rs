@@ -103,7 +103,7 @@ fn batches_do_what_single_calls_do(subject: &Subject) -> Verdict {
 /// for cached. What is built once, of keys that must all be there, has the first alone.
 const FAR_BITS: [u64; 2] = [1 << 23, 3 << 25];
 
-/// Settings with which a filter takes at least so many bits, before its keys where they come one by one, and its items; `None`
+/// Settings with which a filter takes at least this many bits, before its keys where they come one by one, and its items; `None`
 /// for a kind that takes nothing without keys.
 fn far_config(subject: &Subject, bits: u64) -> Result<Option<(Config, u64)>, String> {
     let mut items = 1_000;

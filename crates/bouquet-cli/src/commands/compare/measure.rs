@@ -223,7 +223,7 @@ impl Contest {
     }
 }
 
-/// The settings of a kind that has these verbs, for so many keys at this rate.
+/// The settings of a kind that has these verbs, for this many keys at this rate.
 fn configured(kind: &'static Kind, verbs: &[Verb], items: &str, fpr: &str, set: &[(&str, &str)]) -> Result<Config> {
     let mut config = Config::new(kind.facts()).set("items", items)?.set("fpr", fpr)?;
     for need in verbs.iter().flat_map(|verb| kind.needs(*verb)) {

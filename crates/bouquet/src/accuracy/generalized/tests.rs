@@ -21,12 +21,12 @@ fn assert_proportion(hits: u64, trials: u64, expected: f64, what: &str) {
     assert!((found - expected).abs() <= 5.0 * sigma, "{what}: found {found}, expected {expected}, sigma {sigma}");
 }
 
-/// How many of so many absent keys seem present.
+/// How many of this many absent keys seem present.
 fn positives(filter: &GeneralizedBloom, queries: u64) -> u64 {
     (0..queries).filter(|key| filter.contains(&(key + (1 << 40)))).count() as u64
 }
 
-/// How often each of ten keys, inserted in order, is missed in so many rounds.
+/// How often each of ten keys, inserted in order, is missed in this many rounds.
 fn misses(functions: u32, rounds: u64) -> [u64; 10] {
     let empty = GeneralizedBloom::zeros(shape(1280, functions, functions)).unwrap();
     let mut missed = [0; 10];

@@ -78,7 +78,7 @@ fn corrected_counts_are_right_on_average_where_raw_ones_are_too_high() {
     let (bits, hashes) = (100_000, 5);
     let expected = adaptive::random_order_fill(bits, hashes, &MULTIPLICITIES.map(|times| (KEYS / 6, times)));
     // Of the kn membership bits each meets a one or not; the more did, the fewer do, so that the ones scatter less
-    // than so many independent draws.
+    // than this many independent draws.
     let (probes, insertions) = ((KEYS * u64::from(hashes)) as f64, filters[0].items() as f64);
     let met = (probes + insertions - expected * bits as f64) / probes;
     let fill_sigma = (probes * met * (1.0 - met)).sqrt() / bits as f64;

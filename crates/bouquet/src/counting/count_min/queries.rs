@@ -46,7 +46,7 @@ pub(super) const SPECIALS: &[Special<CountMin>] = &[
     ),
 ];
 
-/// The largest key of so many bits.
+/// The largest key of this many bits.
 fn last_key(levels: u32) -> u64 {
     u64::MAX.checked_shr(64 - levels.min(64)).unwrap_or(0)
 }

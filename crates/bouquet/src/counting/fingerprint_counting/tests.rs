@@ -17,7 +17,7 @@ fn empty(settings: &[(&str, &str)]) -> FingerprintCounting {
     FingerprintCounting::from_config(&config(settings)).unwrap()
 }
 
-/// The best filter for so many keys in so many bits.
+/// The best filter for this many keys in this many bits.
 fn with_budget(items: u64, bits: u64) -> FingerprintCounting {
     let settings = FingerprintCountingSettings { items: Some(items), bits: Some(bits), ..Default::default() };
     FingerprintCounting::with(settings).unwrap()

@@ -96,7 +96,7 @@ impl Element {
 pub(super) enum Found {
     /// One of them is empty.
     Absent,
-    /// One of them holds nothing else: it is in so many times.
+    /// One of them holds nothing else: it is in this many times.
     Alone(i64),
     /// All hold others too; the smallest count.
     Mixed(i64),

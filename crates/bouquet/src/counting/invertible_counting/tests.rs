@@ -8,7 +8,7 @@ fn table(cells: u64, mode: &str, seed: u64) -> InvertibleCounting {
     InvertibleCounting::from_config(&config.hashed(Hashing::seeded(seed))).unwrap()
 }
 
-/// Two multisets with so many elements in common, which differ in `differing` others: half of them are on one side
+/// Two multisets with this many elements in common, which differ in `differing` others: half of them are on one side
 /// only, half on both in different numbers. Gives the gaps too.
 fn apart(
     common: u64,

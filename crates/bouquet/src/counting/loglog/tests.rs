@@ -11,7 +11,7 @@ fn empty(settings: &[(&str, &str)]) -> LogLog {
     LogLog::from_config(&config(settings)).unwrap()
 }
 
-/// Mean and root mean square of the relative errors of keys with so many occurrences, lightly loaded.
+/// Mean and root mean square of the relative errors of keys with this many occurrences, lightly loaded.
 fn measured(occurrences: u64, keys: u64, settings: &[(&str, &str)]) -> (f64, f64) {
     let mut filter = empty(&[&[("cells", "4000000"), ("copies", "64"), ("hashes", "1")], settings].concat());
     for key in 0..keys {

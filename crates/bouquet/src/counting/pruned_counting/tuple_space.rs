@@ -73,7 +73,7 @@ pub struct TupleSpace {
 }
 
 impl TupleSpace {
-    /// No rules yet, for packets of so many fields (at least one) and tables of so many rules each.
+    /// No rules yet, for packets of this many fields (at least one) and tables of this many rules each.
     ///
     /// ```
     /// use bouquet::counting::pruned_counting::TupleSpace;

@@ -121,7 +121,7 @@ struct Run {
 enum Share {
     /// None of its symbols.
     Nothing,
-    /// The remainder, behind so many others, and once if nothing else equals it.
+    /// The remainder, behind this many others, and once if nothing else equals it.
     Slot { before: u32, once: bool },
     /// Only the codes can tell.
     Unclear,
@@ -225,7 +225,7 @@ impl Ranked {
         Ok(Ranked { words: Words::zeroed(bytes.div_ceil(8))?, blocks, lanes, ones: Ones::detect() })
     }
 
-    /// The bits of so many slots: 2.125 each beside the remainder.
+    /// The bits of this many slots: 2.125 each beside the remainder.
     pub(super) fn bits(slots: u64, width: u32) -> Option<u64> {
         let blocks = slots.div_ceil(SLOTS);
         blocks.checked_mul(SLOTS)?.checked_mul(u64::from(width) + 2)?.checked_add(blocks.checked_mul(8)?)

@@ -23,7 +23,7 @@ impl Shifting {
         Self::of_form(Form::Multiplicity, items, fpr)
     }
 
-    /// Inserts so many occurrences, at least one, of a key of the multiplicity form at once and says whether it was
+    /// Inserts this many occurrences, at least one, of a key of the multiplicity form at once and says whether it was
     /// certainly new. Needs counters: bits alone cannot be moved to another count.
     ///
     /// ```

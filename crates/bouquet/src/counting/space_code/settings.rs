@@ -70,7 +70,7 @@ impl Settings for SpaceCodeSettings {
     const DESIGN: &'static [&'static str] = &["items", "largest"];
 }
 
-/// The coarsest filter sees at least one of so many arrivals, 2^32: it reaches to 5 * 10^11 of them, and tables stay
+/// The coarsest filter sees at least one of this many arrivals, 2^32: it reaches to 5 * 10^11 of them, and tables stay
 /// small.
 const MOST_SAMPLED: f64 = (1u64 << 32) as f64;
 

@@ -26,7 +26,7 @@ fn share(filter: &TernaryBloom, keys: std::ops::Range<u64>, answer: Membership) 
     keys.filter(|key| filter.query(key) == answer).count() as f64 / all
 }
 
-/// Five standard deviations: of so many queries, and of the rate, which moves with the fill of the filter.
+/// Five standard deviations: of this many queries, and of the rate, which moves with the fill of the filter.
 fn five_sigma(rate: f64, queries: u64, fill: f64, fill_variance: f64) -> f64 {
     5.0 * (rate * (1.0 - rate) / queries as f64 + (rate * f64::from(K) / fill).powi(2) * fill_variance).sqrt()
 }

@@ -132,7 +132,7 @@ fn contradictions_are_as_frequent_as_the_theory_of_each_code_says() {
     for code in [Increments::interval(4).unwrap(), Increments::interval(8).unwrap(), default_sequence()] {
         let marks = code.marks();
         for keys in 0..5u32 {
-            // All words of so many marks.
+            // All words of this many marks.
             let words = marks.pow(keys);
             let mut refuted = 0;
             for word in 0..words {

@@ -121,7 +121,7 @@ impl Signatures {
         present
     }
 
-    /// Clears so many bits: those that are next in turn, or at random.
+    /// Clears this many bits: those that are next in turn, or at random.
     pub(super) fn clear_bits(&mut self, bits: u128) {
         let m = self.shape.bits;
         match self.ageing {

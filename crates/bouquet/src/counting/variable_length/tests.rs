@@ -105,7 +105,7 @@ fn random_ageing_clears_as_many_as_chance_does() {
     let before = filter.bits().count_ones() as f64;
     filter.age(50_000);
     let after = filter.bits().count_ones() as f64;
-    // A one outlives so many draws among m bits with probability e^-1/2; they compete, so scatter less than alone.
+    // A one outlives this many draws among m bits with probability e^-1/2; they compete, so scatter less than alone.
     let alive = (-0.5f64).exp();
     assert!((after - before * alive).abs() < 5.0 * (before * alive * (1.0 - alive)).sqrt(), "{before} {after}");
     filter.advance(u64::MAX);

@@ -238,7 +238,7 @@ fn write(filter: &Dynamic, image: Image, from: u64, old: &[Part], to: u64, new: 
         fields.u64(part.version);
         fields.u64(part.items);
         fields.u64(coded.ones);
-        // A component of more bits could not be coded in so many bytes either.
+        // A component of more bits could not be coded in this many bytes either.
         fields.u32(
             u32::try_from(coded.bytes.len())
                 .map_err(|_| Error::TooLarge { what: "a message".into(), bytes: coded.bytes.len() as u128 })?,

@@ -33,7 +33,7 @@ fn mean(values: &[f64]) -> (f64, f64) {
     (mean, 5.0 * (variance / n).sqrt())
 }
 
-/// The share of absent keys that seem present, in so many filters of seeds of their own.
+/// The share of absent keys that seem present, in this many filters of seeds of their own.
 fn measured(filters: u64, queries: u64, make: impl Fn(u64) -> Dynamic) -> (f64, f64) {
     let absent = 1 << 40;
     let share = |seed| {

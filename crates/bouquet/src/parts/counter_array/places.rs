@@ -208,7 +208,7 @@ impl Places {
         self.pieces().map(|piece| piece.filter(|&place| such(place)).count() as u64).collect()
     }
 
-    /// The same probability for a content with so many nonzero counters in each of the [`pieces`](Self::pieces).
+    /// The same probability for a content with this many nonzero counters in each of the [`pieces`](Self::pieces).
     pub(crate) fn rate_of(&self, nonzero: &[u64]) -> f64 {
         match (self.arrangement, nonzero) {
             (Arrangement::Flat, [all, ..]) => (*all as f64 / self.counters as f64).powi(self.hashes as i32),
@@ -230,7 +230,7 @@ impl Places {
         (mean + 8.0 * variance.sqrt()) / m as f64
     }
 
-    /// The number of distinct keys in a content with so many nonzero counters in each of the [`pieces`](Self::pieces).
+    /// The number of distinct keys in a content with this many nonzero counters in each of the [`pieces`](Self::pieces).
     pub(crate) fn cardinality(&self, nonzero: &[u64]) -> Estimate {
         if self.arrangement == Arrangement::Flat {
             return Estimate::from_zeros(self.counters - nonzero.iter().sum::<u64>(), self.counters, self.hashes);
@@ -239,7 +239,7 @@ impl Places {
         Estimate::from_slices(&nonzero.iter().map(|&nonzero| slice - nonzero).collect::<Vec<_>>(), slice)
     }
 
-    /// The standard error of [`cardinality`](Self::cardinality) for so many keys.
+    /// The standard error of [`cardinality`](Self::cardinality) for this many keys.
     pub(crate) fn cardinality_error(&self, keys: f64) -> f64 {
         theory::algebra::cardinality_error(self.counters, self.hashes, keys)
     }

@@ -46,7 +46,7 @@ fn model<L: Access>(layout: &L, digests: [Digest; 2], check: impl Fn([bool; 2]) 
     });
 }
 
-/// A digest of the key whose bits lie in so many words.
+/// A digest of the key whose bits lie in this many words.
 fn digest_in_words(layout: &impl Access, words: usize) -> Digest {
     let mut random = SplitMix::new(7);
     let in_words = |digest: Digest| {

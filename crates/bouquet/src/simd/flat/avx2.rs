@@ -187,7 +187,7 @@ fn test_far<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) ->
 unsafe fn has_all_far<const K: u32, const SLICED: bool>(words: &[u64], m: u64, h1: u64) -> bool {
     let positions = positions::<0, SLICED>(m, h1);
     let bits = bits::<K, 0>(positions);
-    // SAFETY: as in `has`; where K is less than four, so many are read.
+    // SAFETY: as in `has`; where K is less than four, this many are read.
     let first =
         unsafe { if K < 4 { fetch::<K, 0, false>(words, positions) } else { fetch::<4, 0, false>(words, positions) } };
     if _mm_testc_si128(_mm256_castsi256_si128(first), _mm256_castsi256_si128(bits)) == 0 {

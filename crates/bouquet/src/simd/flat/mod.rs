@@ -28,7 +28,7 @@ const FEW: u32 = 4;
 /// The largest number of keys that [`Kernel::test_batch`] takes at once.
 pub(crate) const BATCH: usize = 256;
 
-/// So many keys are worth a second round of sifting.
+/// This many keys are worth a second round of sifting.
 const MANY: usize = 32;
 
 /// How the bits of a filter are tested and set on this machine.

@@ -23,7 +23,7 @@ pub(super) const SPARSE: &Aligned<[u8; 575]> = &{
 /// Digests whose other words are computed at a time, side by side.
 const GROUP: usize = 32;
 
-/// If fewer than one in so many need theirs, one after the other is faster.
+/// If fewer than one in this many need theirs, one after the other is faster.
 const FEW: usize = 4;
 
 /// A one for each of the first k places, at most [`PER_WORD`].

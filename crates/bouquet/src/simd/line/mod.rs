@@ -47,7 +47,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// For k places in one of so many lines; `None` if they are too many.
+    /// For k places in one of this many lines; `None` if they are too many.
     pub(crate) fn new(lines: u64, k: u32) -> Option<Self> {
         (k <= MOST).then(|| Kernel { lines, k, instructions: Instructions::detected() })
     }

@@ -283,7 +283,7 @@ fn join(words: [u64; 2]) -> u128 {
 pub(super) enum Found {
     /// It is not held.
     Absent,
-    /// It is held with this value, so many times.
+    /// It is held with this value, this many times.
     Held(Record, i64),
     /// All its cells are mixed; the smallest count among them.
     Unknown(i64),
