@@ -64,11 +64,11 @@ mod simd;
 pub mod store;
 pub mod values;
 
-pub use crate::membership::blocked::BlockedBloom;
-pub use crate::membership::compressed::Compressed;
-pub use crate::membership::partitioned::Partitioned;
-pub use crate::membership::standard::Bloom;
-pub use crate::membership::ultra_fast::UltraFastBloom;
+pub use crate::membership::blocked::{BlockedBloom, BlockedSettings};
+pub use crate::membership::compressed::{Compressed, CompressedSettings};
+pub use crate::membership::partitioned::{Partitioned, PartitionedSettings};
+pub use crate::membership::standard::{Bloom, BloomSettings};
+pub use crate::membership::ultra_fast::{UltraFastBloom, UltraFastSettings};
 pub use accuracy::generalized::{GeneralizedBloom, GeneralizedSettings};
 pub use any_filter::{AnyFilter, MappedFilter, OpenOptions};
 pub use bouquet_theory as theory;

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use bouquet::Bloom;
 use bouquet::hash::{Family, Hashing, Reduction};
-use bouquet::kind::Config;
+use bouquet::kind::{Config, Structure};
 use bouquet::membership::compressed::Compressed;
 use bouquet::membership::partitioned::Partitioned;
 use bouquet::membership::{Access, BitFilter};
@@ -23,7 +23,7 @@ fn empty<L: Access>(bits: u64, hashes: u32, family: Family, reduction: Reduction
         ("family", family.name().into()),
         ("reduction", reduction.name().into()),
     ];
-    let config = Config::new(const { &L::FACTS });
+    let config = Config::new(const { &BitFilter::<L>::FACTS });
     let config = settings.iter().fold(config, |config, (name, text)| config.set(name, text).unwrap());
     BitFilter::from_config(&config).unwrap()
 }

@@ -423,15 +423,6 @@ impl Config {
         Ok(self)
     }
 
-    /// Sets a parameter that the structure itself has computed or checked: names and ranges are its own.
-    #[must_use]
-    pub(crate) fn put(mut self, name: &str, setting: Setting) -> Self {
-        if let Ok(index) = self.index(name) {
-            self.settings[index] = Some(setting);
-        }
-        self
-    }
-
     /// Sets the parameter at this place of the schema.
     #[must_use]
     pub(crate) fn put_at(mut self, index: usize, setting: Setting) -> Self {

@@ -17,21 +17,20 @@ use crate::capability::Estimate;
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, SplitMix, fastrange};
 use crate::key::{BATCH, Key};
-use crate::kind::{Config, Facts, Setting};
+use crate::kind::{Facts, common};
 use crate::membership::layout::{
     digests, set_one_by_one, set_positions, set_positions_shared, test_one_by_one, test_positions,
 };
-use crate::membership::{Access, Layout};
+use crate::membership::{Access, BitSettings, Layout, Sizes};
 use crate::simd::{SharedWord, View, Word, line, prefetch, set_bits, unrolled};
 use crate::store::BitStore;
 use crate::theory::blocks::{self, Inner};
 
-/// What distinguishes the kinds of this layout: their facts and how they read their settings.
+/// What distinguishes the kinds of this layout: their facts, their settings and the shape that these describe.
 ///
 /// ```
-/// use bouquet::{membership::{BlockKind, blocked::Blocked}, kind::Config};
-/// let config = Config::new(&Blocked::FACTS).set("block", "64")?;
-/// let shape = Blocked::shape(&config)?;
+/// use bouquet::{BlockedSettings, membership::{BlockKind, Width, blocked::Blocked}};
+/// let shape = Blocked::shape(&BlockedSettings { block: Some(Width(64)), ..Default::default() })?;
 /// assert_eq!((shape.block_bits, shape.blocks_per_key), (64, 1));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
@@ -39,11 +38,15 @@ pub trait BlockKind: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
     /// The facts of the kind.
     const FACTS: Facts;
 
-    /// The shape that the settings describe.
-    fn shape(config: &Config) -> Result<Shape>;
+    /// The settings of the kind.
+    type Settings: BitSettings;
 
-    /// The settings that describe the shape, besides `bits` and `hashes`.
-    fn settings(shape: &Shape, config: Config) -> Config;
+    /// The shape that the settings describe.
+    fn shape(settings: &Self::Settings) -> Result<Shape>;
+
+    /// The settings with this shape.
+    #[must_use]
+    fn shaped(asked: Self::Settings, shape: Shape) -> Self::Settings;
 }
 
 /// How blocks are made and used.
@@ -130,7 +133,7 @@ fn bits_at<const K: u32, const WIDTH: u32>(hash: u64) -> u64 {
     (0..K.min(64 / WIDTH)).fold(0, |bits, i| bits | 1 << (hash >> (i * WIDTH) & last))
 }
 
-/// The bits in a block of at most one word at `count` [`Fields`], after so many that are for other blocks. Out of line and by parts,
+/// The bits in a block of at most one word at `count` [`Fields`], after this many that are for other blocks. Out of line and by parts,
 /// so that a loop over keys keeps the filter in registers.
 #[inline(never)]
 fn bits_of(digest: Digest, width: u32, skipped: u32, count: u32) -> u64 {
@@ -346,20 +349,22 @@ impl<K: BlockKind> Blocks<K> {
 impl<K: BlockKind> Layout for Blocks<K> {
     const FACTS: Facts = K::FACTS;
 
-    fn plan(config: &Config) -> Result<Self> {
-        let shape = K::shape(config)?;
+    type Settings = K::Settings;
+
+    fn plan(settings: &K::Settings) -> Result<Self> {
+        let shape = K::shape(settings)?;
+        let Sizes { items, fpr, bits, hashes } = settings.sizes();
         let theory = blocks::Layout {
             block_bits: shape.block_bits.into(),
             inner: Inner::Bits,
             blocks_per_key: shape.blocks_per_key,
         };
         let block = u64::from(shape.block_bits);
-        let hashes = config.count("hashes").map(|k| k as u32);
-        let (bits, hashes) = match (config.count("bits"), config.count("items"), hashes) {
+        let (bits, hashes) = match (bits, items, hashes) {
             (Some(bits), _, Some(hashes)) => (bits, hashes),
             (Some(bits), Some(items), None) => (bits, blocks::best_hashes(theory, bits as f64 / items as f64).0),
             (None, Some(items), hashes) => {
-                let fpr = config.real("fpr").unwrap_or(0.01);
+                let fpr = common::FPR.need(fpr)?;
                 let mut size = blocks::for_rate(theory, items, fpr, hashes)?;
                 if shape.patterns > 0 {
                     // What keys of one pattern add is taken from the rate; a larger filter adds less than this.
@@ -373,13 +378,7 @@ impl<K: BlockKind> Layout for Blocks<K> {
                 }
                 (size.bits, size.hashes)
             }
-            (_, None, _) => {
-                return Err(Error::parameter(
-                    "items",
-                    "a whole number, at least 1",
-                    "missing (or give `bits` and `hashes`)",
-                ));
-            }
+            (_, None, _) => return Err(common::ITEMS.missing("bits` and `hashes")),
         };
         if hashes < shape.blocks_per_key {
             let least = format!("at least the {} blocks of a key", shape.blocks_per_key);
@@ -409,9 +408,8 @@ impl<K: BlockKind> Layout for Blocks<K> {
         Ok(layout)
     }
 
-    fn settings(&self, config: Config) -> Config {
-        let config = config.put("bits", Setting::Count(self.bits())).put("hashes", Setting::Count(self.hashes.into()));
-        K::settings(&self.shape, config)
+    fn settings(&self, asked: K::Settings) -> K::Settings {
+        K::shaped(asked.sized(self.bits(), self.hashes), self.shape)
     }
 
     fn bits(&self) -> u64 {
@@ -575,68 +573,4 @@ impl<K: BlockKind> Access for Blocks<K> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::kind::Structure;
-    use crate::membership::{BitFilter, blocked::Blocked, bloom_g::Words};
-    use crate::shared::SharedBitFilter;
-
-    /// Blocks of a word and of half of one, near and far, with as many bits as have code of their own and more than a word of hash has.
-    #[test]
-    fn bits_in_words_are_at_the_positions() {
-        for (word, g) in ["32", "64"].into_iter().flat_map(|word| (1..=MAX_BLOCKS_PER_KEY).map(move |g| (word, g))) {
-            for (hashes, bits) in
-                (g..=2 * line::MOST).map(|hashes| (hashes, 1 << 13)).chain([(5, 1 << 22), (9, 1 << 22)])
-            {
-                let settings = [("bits", bits), ("hashes", hashes), ("words-per-key", g)];
-                let config = Config::new(&Words::FACTS).set("word", word).unwrap();
-                let config =
-                    settings.iter().fold(config, |config, (name, value)| config.set(name, &value.to_string()).unwrap());
-                let whole = Blocks::<Words>::plan(&config).unwrap();
-                assert_eq!((whole.code == Code::Words, matches!(whole.code, Code::Word { .. })), (g > 1, g == 1));
-                agrees::<Words>(&config);
-            }
-        }
-    }
-
-    /// Places in a line, near and beyond the second-level cache, at the rates that people ask for and with more than a kernel has.
-    #[test]
-    fn bits_in_lines_are_at_the_positions() {
-        for (bits, hashes) in
-            [1 << 13, 1 << 22].into_iter().flat_map(|bits| (1..=line::MOST + 2).map(move |k| (bits, k)))
-        {
-            let config = Config::new(&Blocked::FACTS).set("bits", &bits.to_string()).unwrap();
-            let config = config.set("hashes", &hashes.to_string()).unwrap();
-            agrees::<Blocked>(&config);
-        }
-    }
-
-    /// Single calls, batches and shared filters set and find what the positions say.
-    fn agrees<K: BlockKind>(config: &Config) {
-        let mut single = BitFilter::<Blocks<K>>::from_config(config).unwrap();
-        let (mut batch, mut words) = (single.clone(), single.bits().words().to_vec());
-        let layout = single.layout().clone();
-        let keys: Vec<u64> = (0..300).chain(0..10).collect();
-        let digest = |key: &u64| key.digest(single.hashing());
-        let new: Vec<_> = keys.iter().map(|key| set_positions(&layout, &mut words, digest(key))).collect();
-        let asked: Vec<u64> = (0..3_000).collect();
-        let expected: Vec<_> = asked.iter().map(|key| test_positions(&layout, &words, digest(key))).collect();
-
-        assert!(keys.iter().zip(&new).all(|(key, new)| single.insert(key) == *new), "{config:?}");
-        assert_eq!(batch.insert_batch(&keys), new.iter().filter(|new| **new).count() as u64);
-        assert_eq!((single.bits().words(), batch.bits().words()), (&words[..], &words[..]), "{config:?}");
-        assert!(asked.iter().zip(&expected).all(|(key, expected)| single.contains(key) == *expected));
-        let mut answers = vec![false; asked.len()];
-        single.contains_batch(&asked, &mut answers);
-        assert_eq!(answers, expected, "{config:?}");
-
-        let shared = SharedBitFilter::from(BitFilter::<Blocks<K>>::from_config(config).unwrap());
-        assert!(keys.iter().zip(&new).all(|(key, new)| shared.insert(key) == *new), "{config:?}");
-        assert!(asked.iter().zip(&expected).all(|(key, expected)| shared.contains(key) == *expected));
-        assert_eq!(shared.into_filter(), single, "{config:?}");
-
-        // Half of the blocks, as many bits in each.
-        let half = single.halved().unwrap().unwrap();
-        assert!(keys.iter().all(|key| half.contains(key)), "{config:?}");
-    }
-}
+mod tests;

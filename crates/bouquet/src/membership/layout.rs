@@ -4,10 +4,57 @@ use crate::capability::Estimate;
 use crate::error::Result;
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key, digest_batch};
-use crate::kind::{Config, Facts};
+use crate::kind::Facts;
+use crate::shell::{ByRate, Choice};
 use crate::simd::{CACHED_WORDS, SharedWord, Word, prefetch};
 use crate::store::BitStore;
 use crate::theory;
+
+/// What every kind of the family is sized by.
+///
+/// ```
+/// use bouquet::{BlockedSettings, membership::BitSettings};
+/// let settings = BlockedSettings::default().sized(1_024, 5);
+/// assert_eq!((settings.bits, settings.sizes().hashes), (Some(1_024), Some(5)));
+/// ```
+pub trait BitSettings: ByRate {
+    /// What was given of the numbers that size a filter.
+    fn sizes(&self) -> Sizes;
+
+    /// The same settings for this size.
+    #[must_use]
+    fn sized(self, bits: u64, hashes: u32) -> Self;
+}
+
+/// The numbers that size a filter, as far as they are given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sizes {
+    /// Distinct keys that it is made for.
+    pub items: Option<u64>,
+    /// The false-positive rate with that many keys.
+    pub fpr: Option<f64>,
+    /// The size in bits.
+    pub bits: Option<u64>,
+    /// Positions per key.
+    pub hashes: Option<u32>,
+}
+
+/// Bits of a block or of a word of one: 512, 256, 128, 64 or 32, as far as the kind has them.
+///
+/// ```
+/// use bouquet::{BlockedBloom, BlockedSettings, membership::Width};
+/// let settings = |bits| BlockedSettings { items: Some(100), block: Some(Width(bits)), ..Default::default() };
+/// assert_eq!(BlockedBloom::with(settings(64))?.layout().shape().block_bits, 64);
+/// assert!(BlockedBloom::with(settings(65)).is_err());
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Width(pub u32);
+
+impl Choice for Width {
+    const WORDS: &'static [&'static str] = &["512", "256", "128", "64", "32"];
+    const MEMBERS: &'static [Self] = &[Width(512), Width(256), Width(128), Width(64), Width(32)];
+}
 
 /// Where a key's bits lie, and what follows from it.
 ///
@@ -34,11 +81,14 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// Whether frames are arithmetic-coded unless asked otherwise.
     const CODED: bool = false;
 
-    /// The layout that the settings describe, by accuracy or by size.
-    fn plan(config: &Config) -> Result<Self>;
+    /// The settings of the kind.
+    type Settings: BitSettings;
 
-    /// The settings that describe this layout.
-    fn settings(&self, config: Config) -> Config;
+    /// The layout that the settings describe, by accuracy or by size.
+    fn plan(settings: &Self::Settings) -> Result<Self>;
+
+    /// The settings of this layout, made for what `asked` says.
+    fn settings(&self, asked: Self::Settings) -> Self::Settings;
 
     /// Bits in all.
     fn bits(&self) -> u64;
@@ -96,9 +146,14 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         position / 2
     }
 
-    /// The hashing that the filter uses when this one is asked for.
-    fn hashing(&self, asked: &Hashing) -> Hashing {
+    /// The hashing that a filter of these settings uses when this one is asked for.
+    fn hashing(_settings: &Self::Settings, asked: &Hashing) -> Hashing {
         asked.clone()
+    }
+
+    /// Refuses a hashing that a filter of these settings cannot use.
+    fn check_hashing(_settings: &Self::Settings, _hashing: &Hashing) -> Result<()> {
+        Ok(())
     }
 }
 

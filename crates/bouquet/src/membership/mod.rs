@@ -1,13 +1,12 @@
 //! Core: one set, stored as bits, asked "is x in S?".
 //!
-//! The members share one engine, [`BitFilter`]: a store of bits, a digest per key and a [`Layout`], which says where a
-//! key's bits lie. A kind of this family is its layout.
+//! The members share one mechanism, [`Bits`]: a store of bits and a [`Layout`], which says where a key's bits lie. A kind of this family is its layout.
 //!
 //! Take [`standard`] when unsure; [`partitioned`] when the slices are to be read in parallel or one exact rate formula
 //! matters; [`compressed`] when the filter is sent more often than it is asked. For speed take [`ultra_fast`] at rates
 //! around 1 % and [`blocked`] below; [`bloom_g`] when single word reads count, [`one_hash`] when hash calls do.
 
-mod bit_filter;
+mod bits;
 mod block_layout;
 pub mod blocked;
 pub mod bloom_g;
@@ -19,11 +18,11 @@ mod spread;
 pub mod standard;
 pub mod ultra_fast;
 
-pub use bit_filter::BitFilter;
+pub use bits::{BitFilter, Bits};
 pub use block_layout::{BlockKind, Blocks, Shape};
 pub(crate) use layout::digests;
-pub use layout::{Access, Layout};
-pub use spread::{Spread, SpreadKind};
+pub use layout::{Access, BitSettings, Layout, Sizes, Width};
+pub use spread::{Reducing, Spread, SpreadKind, SpreadSettings};
 
 use crate::kind::Family;
 

@@ -4,21 +4,23 @@ use std::marker::PhantomData;
 
 use crate::capability::Estimate;
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, fastrange};
+use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, fastrange, prime_from};
 use crate::key::{BATCH, Key, digest_batch};
-use crate::kind::{Config, Facts, Parameter, ParameterType, Setting};
-use crate::membership::layout::{Access, Layout, set_one_by_one, set_positions, test_one_by_one, test_positions};
+use crate::kind::{Facts, Parameter, ParameterType, common};
+use crate::membership::layout::{
+    Access, BitSettings, Layout, set_one_by_one, set_positions, test_one_by_one, test_positions,
+};
+use crate::shell::Choice;
 use crate::simd::flat::{self, Kernel};
 use crate::simd::{NEAR_BITS, SharedWord, View, Word, prefetch};
 use crate::store::BitStore;
-use crate::theory;
+use crate::theory::{self, Size};
 
-/// What distinguishes the kinds of this layout: their facts and how they read their settings.
+/// What distinguishes the kinds of this layout: their facts, their settings and how these size a filter.
 ///
 /// ```
-/// use bouquet::{membership::{Layout, SpreadKind, standard::Anywhere}, kind::Config};
-/// let config = Config::new(&Anywhere::FACTS).set("bits", "1000")?.set("hashes", "5")?;
-/// assert_eq!(Anywhere::plan(&config)?.bits(), 1_000);
+/// use bouquet::{BloomSettings, membership::{BitSettings, SpreadKind, standard::Anywhere}};
+/// assert_eq!(Anywhere::size(&BloomSettings::default().sized(1_000, 5))?.bits, 1_000);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 pub trait SpreadKind<const SLICED: bool>: Clone + Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
@@ -28,8 +30,57 @@ pub trait SpreadKind<const SLICED: bool>: Clone + Copy + PartialEq + std::fmt::D
     /// Whether frames are arithmetic-coded unless asked otherwise.
     const CODED: bool = false;
 
-    /// The layout that the settings describe.
-    fn plan(config: &Config) -> Result<Spread<Self, SLICED>>;
+    /// The families that the kind has, its own first.
+    const FAMILY: Parameter;
+
+    /// The settings of the kind.
+    type Settings: SpreadSettings;
+
+    /// The size that the settings describe.
+    fn size(settings: &Self::Settings) -> Result<Size>;
+}
+
+/// Settings that say how keys become positions.
+///
+/// ```
+/// use bouquet::{BloomSettings, hash::Scheme, membership::{Reducing, SpreadSettings}};
+/// let settings = BloomSettings::default().with_scheme(Scheme::default());
+/// assert_eq!(settings.reduction, Some(Reducing::By(Scheme::default().reduction)));
+/// ```
+pub trait SpreadSettings: BitSettings {
+    /// What was given of the scheme.
+    fn scheme(&self) -> (Option<Family>, Option<Reducing>);
+
+    /// The same settings with this scheme.
+    #[must_use]
+    fn with_scheme(self, scheme: Scheme) -> Self;
+}
+
+/// How a hash word becomes a position.
+///
+/// ```
+/// use bouquet::{Bloom, BloomSettings, hash::Reduction, membership::Reducing};
+/// let settings = BloomSettings { items: Some(100), reduction: Some(Reducing::Automatic), ..Default::default() };
+/// assert_eq!(Bloom::with(settings)?.settings().reduction, Some(Reducing::By(Reduction::Fastrange32)));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reducing {
+    /// As suits the family and the size.
+    Automatic,
+    /// So.
+    By(Reduction),
+}
+
+impl Choice for Reducing {
+    const WORDS: &'static [&'static str] = &["automatic", "fastrange", "modulo", "mask", "fastrange32"];
+    const MEMBERS: &'static [Self] = &[
+        Reducing::Automatic,
+        Reducing::By(Reduction::Fastrange),
+        Reducing::By(Reduction::Modulo),
+        Reducing::By(Reduction::Mask),
+        Reducing::By(Reduction::Fastrange32),
+    ];
 }
 
 /// k positions anywhere in m bits, or (`SLICED`) one in each of k slices of m bits.
@@ -57,8 +108,50 @@ pub struct Spread<K, const SLICED: bool> {
 }
 
 impl<K, const SLICED: bool> Spread<K, SLICED> {
+    /// A layout of `bits` and `hashes`, with the positions that `scheme` gives; in slices, of at least `bits / hashes` bits, and more only
+    /// where the scheme needs it.
+    ///
+    /// Double hashing modulo s visits every residue, and two keys meet in one slice at most unless they meet in all,
+    /// only if s is a prime over k; so s is then raised to the next prime.
+    ///
+    /// ```
+    /// use bouquet::hash::{Family, Reduction, Scheme};
+    /// use bouquet::membership::{Layout, partitioned::Slices, standard::Flat};
+    /// let masked = Scheme { family: Family::Double, reduction: Reduction::Mask };
+    /// assert_eq!(Flat::new(1_024, 5, masked)?.bits(), 1_024);
+    /// assert!(Flat::new(1_000, 5, masked).is_err(), "a mask needs a power of two");
+    /// assert_eq!(Slices::new(1_000, 7, Scheme::default())?.slice_bits(), 143);
+    /// let double = Scheme { family: Family::Double, reduction: Reduction::Modulo };
+    /// assert_eq!(Slices::new(1_000, 7, double)?.bits(), 7 * 149);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn new(bits: u64, hashes: u32, scheme: Scheme) -> Result<Self> {
+        if !SLICED {
+            scheme.check(bits, hashes)?;
+            return Ok(Self::of(bits, hashes, scheme));
+        }
+        if scheme.family.needs_key() {
+            return Err(Error::parameter("family", "one whose positions follow from a digest", scheme.family.name()));
+        }
+        if bits > 1 << 62 {
+            return Err(Error::parameter("bits", common::BITS.range(), bits));
+        }
+        let mut span = theory::partitioned::slice_bits(bits, hashes);
+        if (scheme.family, scheme.reduction) == (Family::Double, Reduction::Modulo) {
+            span = prime_from(span);
+        }
+        scheme.check(span, hashes).map_err(|error| match error {
+            // The scheme speaks of what it reduces to, a slice.
+            Error::Parameter { name, expected, .. } if name == "bits" => {
+                Error::parameter("bits", format!("{hashes} times {expected}"), bits)
+            }
+            error => error,
+        })?;
+        Ok(Self::of(span, hashes, scheme))
+    }
+
     /// A layout of slices of `span` bits, or one of that many, which the scheme must allow.
-    pub(super) fn of(span: u64, hashes: u32, scheme: Scheme) -> Self {
+    fn of(span: u64, hashes: u32, scheme: Scheme) -> Self {
         let kernel = match scheme.reduction {
             Reduction::Fastrange | Reduction::Fastrange32 if scheme.family == own_scheme::<SLICED>().family => {
                 Some(Kernel::new(span, hashes, scheme.reduction == Reduction::Fastrange32))
@@ -115,37 +208,31 @@ fn own_scheme<const SLICED: bool>() -> Scheme {
 pub(crate) const REDUCTION: Parameter = Parameter {
     name: "reduction",
     help: "how a hash word becomes a position; automatic: with the default family fastrange32 up to 2^27 bits, in slices from 2^10 on, else fastrange",
-    of: ParameterType::Choice { options: &["automatic", "fastrange", "modulo", "mask", "fastrange32"] },
+    of: ParameterType::Choice { options: Reducing::WORDS },
 };
-
-/// The scheme that the settings `family` and `reduction` name, for a filter of `bits` bits, or slices of this many.
-pub(crate) fn scheme<const SLICED: bool>(config: &Config, bits: u64) -> Result<Scheme> {
-    let own = own_scheme::<SLICED>();
-    let narrow = if SLICED { Scheme::NARROW_SLICES } else { 1 }..=Scheme::NARROW_BITS;
-    let unknown = |name| Error::parameter(name, "a known word", config.choice(name));
-    let family = Family::from_name(config.choice("family")).ok_or_else(|| unknown("family"))?;
-    let reduction = match config.choice("reduction") {
-        "automatic" if family == own.family && narrow.contains(&bits) => Reduction::Fastrange32,
-        "automatic" => Reduction::Fastrange,
-        name => Reduction::from_name(name).ok_or_else(|| unknown("reduction"))?,
-    };
-    Ok(Scheme { family, reduction })
-}
 
 impl<K: SpreadKind<SLICED>, const SLICED: bool> Layout for Spread<K, SLICED> {
     const FACTS: Facts = K::FACTS;
     const CODED: bool = K::CODED;
 
-    fn plan(config: &Config) -> Result<Self> {
-        K::plan(config)
+    type Settings = K::Settings;
+
+    fn plan(settings: &K::Settings) -> Result<Self> {
+        let Size { bits, hashes } = K::size(settings)?;
+        let span = if SLICED { theory::partitioned::slice_bits(bits, hashes) } else { bits };
+        let (family, reduction) = settings.scheme();
+        let (family, own) = (K::FAMILY.need(family)?, own_scheme::<SLICED>().family);
+        let narrow = if SLICED { Scheme::NARROW_SLICES } else { 1 }..=Scheme::NARROW_BITS;
+        let reduction = match REDUCTION.need(reduction)? {
+            Reducing::By(reduction) => reduction,
+            Reducing::Automatic if family == own && narrow.contains(&span) => Reduction::Fastrange32,
+            Reducing::Automatic => Reduction::Fastrange,
+        };
+        Self::new(bits, hashes, Scheme { family, reduction })
     }
 
-    fn settings(&self, config: Config) -> Config {
-        config
-            .put("bits", Setting::Count(self.bits()))
-            .put("hashes", Setting::Count(self.hashes.into()))
-            .put("family", Setting::Choice(self.scheme.family.name()))
-            .put("reduction", Setting::Choice(self.scheme.reduction.name()))
+    fn settings(&self, asked: K::Settings) -> K::Settings {
+        asked.sized(self.bits(), self.hashes).with_scheme(self.scheme)
     }
 
     fn bits(&self) -> u64 {

@@ -2,10 +2,12 @@
 
 use crate::capability::NoteType;
 use crate::error::Result;
-use crate::hash::Scheme;
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Text, common, kind};
-use crate::membership::BitFilter;
-use crate::membership::spread::{REDUCTION, Spread, SpreadKind, scheme};
+use crate::hash::{Family, Scheme};
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, ParameterType, Text, common, kind};
+use crate::membership::spread::{REDUCTION, Reducing, Spread, SpreadKind, SpreadSettings};
+use crate::membership::{BitFilter, BitSettings, Sizes};
+use crate::shell::{ByRate, Fields, Settings, fields};
+use crate::theory::Size;
 
 /// A standard Bloom filter.
 ///
@@ -41,22 +43,6 @@ pub type Flat = Spread<Anywhere, false>;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Anywhere;
 
-impl<K: SpreadKind<false>> Spread<K, false> {
-    /// A layout of `bits` and `hashes`, with the positions that `scheme` gives.
-    ///
-    /// ```
-    /// use bouquet::{membership::{Layout, standard::Flat}, hash::{Family, Reduction, Scheme}};
-    /// let masked = Scheme { family: Family::Double, reduction: Reduction::Mask };
-    /// assert_eq!(Flat::new(1_024, 5, masked)?.bits(), 1_024);
-    /// assert!(Flat::new(1_000, 5, masked).is_err(), "a mask needs a power of two");
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn new(bits: u64, hashes: u32, scheme: Scheme) -> Result<Self> {
-        scheme.check(bits, hashes)?;
-        Ok(Self::of(bits, hashes, scheme))
-    }
-}
-
 /// How keys become positions; see [`Family`](crate::hash::Family).
 pub(crate) const FAMILY: Parameter = Parameter {
     name: "family",
@@ -75,6 +61,64 @@ pub(crate) const FAMILY: Parameter = Parameter {
     },
 };
 
+/// The settings of a standard Bloom filter.
+///
+/// ```
+/// use bouquet::{Bloom, BloomSettings, hash::Family};
+/// let settings = BloomSettings { items: Some(1_000), family: Some(Family::Triple), ..Default::default() };
+/// assert_eq!(Bloom::with(settings)?.settings().hashes, Some(7));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BloomSettings {
+    /// Distinct keys that it is made for.
+    pub items: Option<u64>,
+    /// The false-positive rate with that many keys.
+    pub fpr: Option<f64>,
+    /// The size in bits.
+    pub bits: Option<u64>,
+    /// Positions per key.
+    pub hashes: Option<u32>,
+    /// How a key's positions follow from its hash.
+    pub family: Option<Family>,
+    /// How a hash word becomes a position.
+    pub reduction: Option<Reducing>,
+}
+
+impl Settings for BloomSettings {
+    const FIELDS: Fields<Self> = fields![
+        items: common::ITEMS,
+        fpr: common::FPR,
+        bits: common::BITS,
+        hashes: common::HASHES,
+        family: FAMILY,
+        reduction: REDUCTION,
+    ];
+}
+
+impl ByRate for BloomSettings {}
+
+impl BitSettings for BloomSettings {
+    fn sizes(&self) -> Sizes {
+        let BloomSettings { items, fpr, bits, hashes, .. } = *self;
+        Sizes { items, fpr, bits, hashes }
+    }
+
+    fn sized(self, bits: u64, hashes: u32) -> Self {
+        BloomSettings { bits: Some(bits), hashes: Some(hashes), ..self }
+    }
+}
+
+impl SpreadSettings for BloomSettings {
+    fn scheme(&self) -> (Option<Family>, Option<Reducing>) {
+        (self.family, self.reduction)
+    }
+
+    fn with_scheme(self, Scheme { family, reduction }: Scheme) -> Self {
+        BloomSettings { family: Some(family), reduction: Some(Reducing::By(reduction)), ..self }
+    }
+}
+
 impl SpreadKind<false> for Anywhere {
     const FACTS: Facts = Facts {
         id: "standard",
@@ -84,177 +128,17 @@ impl SpreadKind<false> for Anywhere {
         text: Text::new(include_str!("standard.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
-        parameters: &[common::ITEMS, common::FPR, common::BITS, common::HASHES, FAMILY, REDUCTION],
+        parameters: &[],
     };
 
-    fn plan(config: &Config) -> Result<Flat> {
-        let size = common::size(config, "bits")?;
-        Flat::new(size.bits, size.hashes, scheme::<false>(config, size.bits)?)
+    const FAMILY: Parameter = FAMILY;
+
+    type Settings = BloomSettings;
+
+    fn size(&BloomSettings { items, fpr, bits, hashes, .. }: &BloomSettings) -> Result<Size> {
+        common::size_of(items, fpr, bits, hashes, common::BITS.name)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::error::Error;
-    use crate::hash::{Hashing, Secret, SplitMix};
-    use crate::theory;
-
-    fn filled(bits: u64, hashes: u32, keys: std::ops::Range<u64>) -> Bloom {
-        let mut filter = Bloom::with_size(bits, hashes).unwrap();
-        keys.for_each(|key| {
-            filter.insert(&key);
-        });
-        filter
-    }
-
-    /// How a batch is answered depends on the answers of the one before it; the answers must not.
-    #[test]
-    fn batches_answer_as_single_calls_do_whatever_came_before() {
-        for hashes in [3, 7] {
-            let filter = filled(20_000, hashes, 0..1_000);
-            // Present and absent keys by turns that begin anywhere in a batch.
-            let keys: Vec<u64> = [(0, 100), (1 << 40, 7), (100, 64), (1 << 41, 33), (200, 300), (1 << 42, 65), (5, 1)]
-                .into_iter()
-                .flat_map(|(start, len)| start..start + len)
-                .collect();
-            let mut answers = vec![false; keys.len() + 1];
-            filter.contains_batch(&keys, &mut answers);
-            let expected: Vec<bool> = keys.iter().map(|key| filter.contains(key)).collect();
-            assert_eq!((&answers[..keys.len()], answers[keys.len()]), (&expected[..], false), "{hashes} positions");
-            assert!(expected.iter().filter(|present| !**present).count() > 80, "absent keys are among them");
-        }
-    }
-
-    #[test]
-    fn sizing_reaches_the_published_bits_per_key() {
-        for (fpr, hashes, bits_per_key) in [(0.01, 7, 9.593), (0.001, 10, 14.378)] {
-            let filter = Bloom::with_rate(1_000_000, fpr).unwrap();
-            assert_eq!(filter.hashes(), hashes);
-            assert!((filter.bits().len() as f64 / 1e6 - bits_per_key).abs() < 0.0005);
-        }
-    }
-
-    #[test]
-    fn the_rate_at_ten_bits_per_key_is_the_predicted_one() {
-        let (n, m, k) = (100_000, 1_000_000, 7);
-        let filter = filled(m, k, 0..n);
-        assert!((0..n).all(|key| filter.contains(&key)));
-        let queries = 1_000_000;
-        let found = (n..n + queries).filter(|key| filter.contains(key)).count() as f64;
-        let sigma = theory::spread::test_sigma(m, n, k, queries);
-        assert!((found / queries as f64 - 0.008_193_7).abs() < 5.0 * sigma, "{found}");
-        let conditional = theory::spread::test_sigma_conditional(filter.rate_now(), queries);
-        assert!((found / queries as f64 - filter.rate_now()).abs() < 5.0 * conditional);
-    }
-
-    #[test]
-    fn tiny_filters_show_the_exact_rate_and_not_the_classic_one() {
-        let filters = 100_000;
-        let mut sum = 0.0;
-        let mut random = SplitMix::new(1);
-        let independent = Config::new(KIND.facts()).set("bits", "64").unwrap().set("hashes", "5").unwrap();
-        let mut filter = Bloom::from_config(&independent.set("family", "independent").unwrap()).unwrap();
-        for _ in 0..filters {
-            filter.clear();
-            for _ in 0..8 {
-                filter.insert(&random.next_u64());
-            }
-            sum += filter.rate_now();
-        }
-        let (mean, exact, classic) = (sum / f64::from(filters), 0.023_416_1, 0.022_300_7);
-        assert!((mean / exact - 1.0).abs() < 0.008, "{mean}");
-        assert!((mean / classic - 1.0).abs() > 0.008);
-    }
-
-    #[cfg(feature = "replication")]
-    #[test]
-    fn a_survey_s_worked_example_comes_out_as_computed() {
-        let config = Config::new(KIND.facts());
-        let set = |config: Config, name: &str, text: &str| config.set(name, text).unwrap();
-        let settings = [("bits", "16"), ("hashes", "3"), ("family", "fig2"), ("reduction", "modulo")];
-        let config = settings.into_iter().fold(config, |config, (name, text)| set(config, name, text));
-        let mut filter = Bloom::from_config(&config).unwrap();
-        for (key, mask) in [("a", 0x010A), ("b", 0x830A), ("y", 0xA72A), ("l", 0xE7AA)] {
-            filter.insert(key);
-            assert_eq!(filter.bits().words(), [mask]);
-        }
-        assert!(!filter.contains("q"));
-        assert!(filter.contains("z"), "the example's false positive");
-    }
-
-    #[test]
-    fn the_union_is_the_filter_of_the_union_bit_for_bit() {
-        let mut union = filled(5_000, 5, 0..300);
-        union.merge(&filled(5_000, 5, 200..500)).unwrap();
-        assert_eq!(union.bits(), filled(5_000, 5, 0..500).bits());
-    }
-
-    #[test]
-    fn filters_that_differ_refuse_to_merge_and_say_in_what() {
-        let seeded = |seed| {
-            let config = Config::new(KIND.facts()).set("bits", "512").unwrap().set("hashes", "3").unwrap();
-            Bloom::from_config(&config.hashed(Hashing::seeded(seed))).unwrap()
-        };
-        let mut filter = seeded(1);
-        for (other, field) in [
-            (Bloom::with_size(513, 3).unwrap(), "bits"),
-            (Bloom::with_size(512, 4).unwrap(), "hashes"),
-            (seeded(2), "hashing"),
-        ] {
-            match filter.merge(&other) {
-                Err(Error::Incompatible { field: found, .. }) => assert_eq!(found, field),
-                answer => panic!("{answer:?}"),
-            }
-        }
-    }
-
-    #[test]
-    fn halving_equals_building_at_half_the_size() {
-        for (reduction, bits) in [("fastrange", "4000"), ("modulo", "4000"), ("mask", "4096")] {
-            let build = |bits: &str| {
-                let config = Config::new(KIND.facts()).set("bits", bits).unwrap().set("hashes", "4").unwrap();
-                let mut filter = Bloom::from_config(&config.set("reduction", reduction).unwrap()).unwrap();
-                (0..200u64).for_each(|key| {
-                    filter.insert(&key);
-                });
-                filter
-            };
-            let half = (bits.parse::<u64>().unwrap() / 2).to_string();
-            assert_eq!(build(bits).halved().unwrap().unwrap(), build(&half), "{reduction}");
-        }
-        assert!(filled(4_001, 4, 0..10).halved().unwrap().is_none());
-    }
-
-    #[test]
-    fn a_filter_made_by_rate_tells_when_it_is_saturated() {
-        let mut filter = Bloom::with_rate(1_000, 0.01).unwrap();
-        (0..1_000u64).for_each(|key| {
-            filter.insert(&key);
-        });
-        assert_eq!(filter.items(), 1_000);
-        assert!(!filter.saturated());
-        (1_000..1_500u64).for_each(|key| {
-            filter.insert(&key);
-        });
-        assert!(filter.saturated());
-    }
-
-    #[test]
-    fn frames_give_back_equal_filters_also_when_keyed() {
-        let filter = filled(10_000, 7, 0..500);
-        assert_eq!(Bloom::from_bytes(&filter.to_bytes()).unwrap(), filter);
-
-        let secret = Secret::new(&[5; 32]).unwrap();
-        let config = Config::new(KIND.facts()).set("items", "100").unwrap().hashed(Hashing::keyed(secret.clone()));
-        let mut keyed = Bloom::from_config(&config).unwrap();
-        keyed.insert("rose");
-        let frame = keyed.to_bytes();
-        assert!(matches!(Bloom::from_bytes(&frame), Err(Error::Secret { .. })));
-        let options = crate::OpenOptions { secret: Some(secret), ..Default::default() };
-        let again = crate::AnyFilter::from_bytes_with(&frame, &options).unwrap();
-        assert_eq!(again.downcast_ref::<Bloom>(), Some(&keyed));
-        assert!(again.contains().unwrap().contains(b"rose"));
-        assert!(!frame.windows(8).any(|window| window == [5; 8]), "the secret is not in the frame");
-    }
-}
+mod tests;

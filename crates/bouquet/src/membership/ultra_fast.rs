@@ -4,9 +4,10 @@ use crate::capability::{Estimate, NoteType};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, HashId, Hashing, fastrange};
 use crate::key::{BATCH, Key, one_batch_ahead};
-use crate::kind::{Config, ErrorClass, Facts, Kind, Parameter, ParameterType, Setting, Text, common, kind};
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, ParameterType, Text, common, kind};
 use crate::membership::layout::{set_one_by_one, set_positions, set_positions_shared, test_one_by_one, test_positions};
-use crate::membership::{Access, BitFilter, Layout};
+use crate::membership::{Access, BitFilter, BitSettings, Layout, Sizes, Width};
+use crate::shell::{ByRate, Choice, Fields, Settings, choices, fields};
 use crate::simd::{Place, SharedWord, Word, prefetch, split_block};
 use crate::store::{BitStore, Words};
 use crate::theory::blocks::{self, Inner};
@@ -73,8 +74,73 @@ const LANE_BITS: Parameter =
 const MODE: Parameter = Parameter {
     name: "mode",
     help: "parquet: bit for bit the split-block filter of Apache Parquet",
-    of: ParameterType::Choice { options: &["free", "parquet"] },
+    of: ParameterType::Choice { options: Mode::WORDS },
 };
+
+/// The settings of an ultra-fast Bloom filter.
+///
+/// ```
+/// use bouquet::{UltraFastBloom, UltraFastSettings};
+/// let settings = UltraFastSettings { items: Some(1_000), hashes: Some(16), ..Default::default() };
+/// assert_eq!(UltraFastBloom::with(settings)?.bits().len() % 512, 0, "blocks of 16 words of 32 bits");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct UltraFastSettings {
+    /// Distinct keys that it is made for.
+    pub items: Option<u64>,
+    /// The false-positive rate with that many keys.
+    pub fpr: Option<f64>,
+    /// The size in bits.
+    pub bits: Option<u64>,
+    /// Words of a block, one bit in each.
+    pub hashes: Option<u32>,
+    /// Bits of a word.
+    pub word: Option<Width>,
+    /// Whether it is Parquet's filter.
+    pub mode: Option<Mode>,
+}
+
+impl Settings for UltraFastSettings {
+    const FIELDS: Fields<Self> = fields![
+        items: common::ITEMS,
+        fpr: common::FPR,
+        bits: common::BITS,
+        hashes: LANES,
+        word: LANE_BITS,
+        mode: MODE,
+    ];
+}
+
+impl ByRate for UltraFastSettings {}
+
+impl BitSettings for UltraFastSettings {
+    fn sizes(&self) -> Sizes {
+        let UltraFastSettings { items, fpr, bits, hashes, .. } = *self;
+        Sizes { items, fpr, bits, hashes }
+    }
+
+    fn sized(self, bits: u64, hashes: u32) -> Self {
+        UltraFastSettings { bits: Some(bits), hashes: Some(hashes), ..self }
+    }
+}
+
+/// Whether filters are those of Apache Parquet.
+///
+/// ```
+/// use bouquet::{UltraFastBloom, membership::ultra_fast::Mode};
+/// assert_eq!(UltraFastBloom::parquet(100, 0.01)?.settings().mode, Some(Mode::Parquet));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// They are not.
+    Free,
+    /// Bit for bit.
+    Parquet,
+}
+
+choices!(Mode { Free = "free", Parquet = "parquet" });
 
 /// Parquet's filters have at most this many blocks, whose number is multiplied with 32 bits of hash.
 const PARQUET_MAX_BLOCKS: u64 = 1 << 31;
@@ -132,54 +198,54 @@ impl Layout for Split {
         text: Text::new(include_str!("ultra_fast.md")),
         errors: &[ErrorClass::FalsePositive],
         note: NoteType::None,
-        parameters: &[common::ITEMS, common::FPR, common::BITS, LANES, LANE_BITS, MODE],
+        parameters: &[],
     };
 
-    fn plan(config: &Config) -> Result<Self> {
-        let lanes = config.count("hashes").unwrap_or(8) as u32;
+    type Settings = UltraFastSettings;
+
+    fn plan(settings: &UltraFastSettings) -> Result<Self> {
+        let lanes = LANES.need(settings.hashes)?;
         if !lanes.is_power_of_two() {
-            return Err(Error::parameter("hashes", "4, 8 or 16", lanes));
+            return Err(Error::parameter(LANES.name, "4, 8 or 16", lanes));
         }
-        let lane_bits = if config.choice("word") == "64" { 64 } else { 32 };
-        let parquet = config.choice("mode") == "parquet";
+        let Width(lane_bits) = LANE_BITS.need(settings.word)?;
+        let parquet = MODE.need(settings.mode)? == Mode::Parquet;
         let chooser = if parquet { u64::MAX << 32 } else { u64::MAX };
         let kernel = (lanes == 8 && lane_bits == 32).then(|| split_block::Kernel::new(parquet));
-        let mut layout = Split { blocks: 1, lanes, lane_bits, parquet, chooser, kernel };
-        if parquet {
-            if layout.kernel.is_none() {
-                return Err(Error::parameter("mode", "free unless blocks are 8 words of 32 bits", "parquet"));
-            }
-            let hashing = config.hashing();
-            if hashing.seed() != 0 || !matches!(hashing.id(), HashId::Folded | HashId::Xxh3 | HashId::Xxh64) {
-                return Err(Error::parameter("mode", "free unless the hash is public with seed 0", "parquet"));
-            }
+        if parquet && kernel.is_none() {
+            return Err(Error::parameter(MODE.name, "free unless blocks are 8 words of 32 bits", "parquet"));
         }
-        let bits = match (config.count("bits"), config.count("items")) {
+        let mut layout = Split { blocks: 1, lanes, lane_bits, parquet, chooser, kernel };
+        let bits = match (settings.bits, settings.items) {
             (Some(bits), _) => bits,
             (None, Some(items)) => {
-                blocks::for_rate(layout.theory(), items, config.real("fpr").unwrap_or(0.01), Some(lanes))?.bits
+                blocks::for_rate(layout.theory(), items, common::FPR.need(settings.fpr)?, Some(lanes))?.bits
             }
-            (None, None) => {
-                return Err(Error::parameter("items", common::ITEMS.range(), "missing (or give `bits`)"));
-            }
+            (None, None) => return Err(common::ITEMS.missing(common::BITS.name)),
         };
         layout.blocks = bits.div_ceil(layout.block_bits());
         if parquet && layout.blocks > PARQUET_MAX_BLOCKS {
-            return Err(Error::parameter("bits", "at most 2^39 in mode parquet", bits));
+            return Err(Error::parameter(common::BITS.name, "at most 2^39 in mode parquet", bits));
         }
         Ok(layout)
     }
 
-    fn settings(&self, config: Config) -> Config {
-        config
-            .put("bits", Setting::Count(self.bits()))
-            .put("hashes", Setting::Count(self.lanes.into()))
-            .put("word", Setting::Choice(if self.lane_bits == 64 { "64" } else { "32" }))
-            .put("mode", Setting::Choice(if self.parquet { "parquet" } else { "free" }))
+    fn settings(&self, asked: UltraFastSettings) -> UltraFastSettings {
+        let mode = if self.parquet { Mode::Parquet } else { Mode::Free };
+        let settings = asked.sized(self.bits(), self.lanes);
+        UltraFastSettings { word: Some(Width(self.lane_bits)), mode: Some(mode), ..settings }
     }
 
-    fn hashing(&self, asked: &Hashing) -> Hashing {
-        if self.parquet { Hashing::xxh64() } else { asked.clone() }
+    fn hashing(settings: &UltraFastSettings, asked: &Hashing) -> Hashing {
+        if settings.mode == Some(Mode::Parquet) { Hashing::xxh64() } else { asked.clone() }
+    }
+
+    fn check_hashing(settings: &UltraFastSettings, hashing: &Hashing) -> Result<()> {
+        let is_public = matches!(hashing.id(), HashId::Folded | HashId::Xxh3 | HashId::Xxh64);
+        if settings.mode == Some(Mode::Parquet) && (hashing.seed() != 0 || !is_public) {
+            return Err(Error::parameter(MODE.name, "free unless the hash is public with seed 0", "parquet"));
+        }
+        Ok(())
     }
 
     fn bits(&self) -> u64 {
@@ -315,8 +381,7 @@ impl UltraFastBloom {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn parquet(items: u64, fpr: f64) -> Result<Self> {
-        let config = Config::new(KIND.facts()).with("mode", Setting::Choice("parquet"))?;
-        Self::from_config(&config.with("items", Setting::Count(items))?.with("fpr", Setting::Real(fpr))?)
+        Self::with(UltraFastSettings { mode: Some(Mode::Parquet), ..UltraFastSettings::by_rate(items, fpr)? })
     }
 
     /// The bitset of a Parquet split-block filter; `None` unless the filter is in mode `parquet`.
@@ -349,126 +414,11 @@ impl UltraFastBloom {
             return Err(Error::corrupt("bitset", "a positive multiple of 32 bytes", bitset.len()));
         }
         let bits = bitset.len() as u64 * 8;
-        let config = Config::new(KIND.facts()).with("mode", Setting::Choice("parquet"))?;
-        let config = config.with("bits", Setting::Count(bits))?;
+        let settings = UltraFastSettings { bits: Some(bits), mode: Some(Mode::Parquet), ..Default::default() };
         let store = BitStore::from_words(Words::from_le_bytes(bitset)?, bits);
-        Self::with_bits(&config, store.ok_or_else(|| Error::corrupt("bitset", bits, bitset.len() * 8))?)
+        Self::with_bits(settings, store.ok_or_else(|| Error::corrupt("bitset", bits, bitset.len() * 8))?)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::theory::spread::test_sigma_conditional;
-
-    fn made(settings: &[(&str, &str)], seed: u64) -> UltraFastBloom {
-        let config = Config::new(KIND.facts()).hashed(Hashing::seeded(seed));
-        let config = settings.iter().fold(config, |config, (name, text)| config.set(name, text).unwrap());
-        UltraFastBloom::from_config(&config).unwrap()
-    }
-
-    #[test]
-    fn parquet_s_vectors_come_out() {
-        let mut filter = made(&[("bits", "256000"), ("mode", "parquet")], 0);
-        for (key, hash, block, bits) in [
-            ("a", 0xd24e_c4f1_a98c_6e5b, 821, [18, 17, 1, 12, 17, 24, 27, 31]),
-            ("abc", 0x44bc_2cf5_ad77_0999, 268, [13, 11, 23, 21, 6, 14, 29, 29]),
-        ] {
-            assert_eq!(Hashing::xxh64().digest(key.as_bytes()).h1, hash);
-            filter.clear();
-            filter.insert(key);
-            let expected: Vec<u64> = (0..8).map(|j| block * 256 + j as u64 * 32 + bits[j as usize]).collect();
-            assert_eq!(filter.bits().ones().collect::<Vec<_>>(), expected);
-        }
-    }
-
-    #[test]
-    fn parquet_mode_needs_its_own_hash_and_blocks() {
-        let config = Config::new(KIND.facts()).set("bits", "1024").unwrap().set("mode", "parquet").unwrap();
-        assert!(UltraFastBloom::from_config(&config.clone().hashed(Hashing::seeded(1))).is_err());
-        assert!(UltraFastBloom::from_config(&config.clone().set("word", "64").unwrap()).is_err());
-        let filter = UltraFastBloom::from_config(&config).unwrap();
-        assert_eq!(UltraFastBloom::from_bytes(&filter.to_bytes()).unwrap(), filter);
-        assert!(UltraFastBloom::from_parquet(&[0; 33]).is_err());
-    }
-
-    #[test]
-    fn rates_are_the_mixture_of_every_shape() {
-        for (settings, expected) in [
-            ([("bits", "1000000"), ("hashes", "8"), ("word", "32")], Some(0.012_648)),
-            ([("bits", "1000000"), ("hashes", "8"), ("word", "64")], Some(0.010_490)),
-            ([("bits", "1600000"), ("hashes", "8"), ("word", "32")], Some(0.001_316)),
-            ([("bits", "1000000"), ("hashes", "4"), ("word", "64")], None),
-            ([("bits", "1600000"), ("hashes", "16"), ("word", "32")], None),
-        ] {
-            let (mut found, mut now, mut squares) = (0, 0.0, 0.0);
-            for seed in 0..30 {
-                let mut filter = made(&settings, seed);
-                filter.insert_batch(&(0..100_000u64).collect::<Vec<_>>());
-                found += (100_000..200_000u64).filter(|key| filter.contains(key)).count();
-                now += filter.rate_now() / 30.0;
-                squares += filter.rate_now().powi(2) / 30.0;
-            }
-            let rate = found as f64 / 3e6;
-            let spread = ((squares - now * now).max(0.0) / 29.0).sqrt();
-            let theory = made(&settings, 0).layout().expected_rate(100_000);
-            assert!((rate - now).abs() < 5.0 * test_sigma_conditional(now, 3_000_000), "{settings:?}: {rate} {now}");
-            assert!((now - theory).abs() < 5.0 * spread, "{settings:?}: {now} +- {spread} against {theory}");
-            // The published numbers are those of 10 or 16 bits per key, without rounding to whole blocks.
-            let per_key = if settings[0].1 == "1000000" { 10.0 } else { 16.0 };
-            let limit = blocks::limit_rate(made(&settings, 0).layout().theory(), per_key, 8);
-            assert!(expected.is_none_or(|expected: f64| (limit / expected - 1.0).abs() < 1e-3), "{limit}");
-        }
-    }
-
-    #[test]
-    fn sizing_needs_the_bits_per_key_that_parquet_documents() {
-        for (fpr, bits_per_key) in
-            [("0.1", 5.99), ("0.01", 10.53), ("0.001", 16.89), ("0.0001", 26.34), ("0.00001", 40.99)]
-        {
-            let filter = made(&[("items", "1000000"), ("fpr", fpr)], 0);
-            let found = filter.bits().len() as f64 / 1e6;
-            assert!((found - bits_per_key).abs() < 0.01, "{fpr}: {found}");
-        }
-    }
-
-    #[test]
-    fn batches_and_single_calls_agree() {
-        // Near and, from 1 MiB on, with the memory asked in advance; as many keys as leave some false positives.
-        for (bits, count) in [("32000", 3_000), ("10000128", 900_001)] {
-            for mode in ["free", "parquet"] {
-                let keys: Vec<u64> = (0..count).collect();
-                let [mut one, mut many] = [0; 2].map(|seed| made(&[("bits", bits), ("mode", mode)], seed));
-                let fresh: u64 = keys.iter().map(|key| u64::from(one.insert(key))).sum();
-                assert_eq!(many.insert_batch(&keys), fresh);
-                assert_eq!(one, many, "{bits} bits, {mode}");
-                let queries: Vec<u64> = (count - 1_000..count + 9_001).collect();
-                let mut answers = vec![false; queries.len()];
-                many.contains_batch(&queries, &mut answers);
-                assert!(queries.iter().zip(&answers).all(|(key, answer)| one.contains(key) == *answer));
-                let positive = answers.iter().filter(|answer| **answer).count();
-                assert!(positive > 1_000 && positive < 2_000, "{positive} of the 1,000 and some false ones");
-            }
-        }
-    }
-
-    #[test]
-    fn halving_equals_building_at_half_the_size() {
-        let build = |bits| {
-            let mut filter = made(&[("bits", bits)], 3);
-            filter.insert_batch(&(0..300u64).collect::<Vec<_>>());
-            filter
-        };
-        assert_eq!(build("25600").halved().unwrap().unwrap(), build("12800"));
-    }
-
-    #[test]
-    fn cardinality_is_within_five_standard_errors() {
-        for seed in 0..40 {
-            let mut filter = made(&[("bits", "200000")], seed);
-            filter.insert_batch(&(0..20_000u64).collect::<Vec<_>>());
-            let estimate = filter.cardinality();
-            assert!((estimate.keys - 20_000.0).abs() < 5.0 * estimate.standard_error, "{estimate:?}");
-        }
-    }
-}
+mod tests;

@@ -5,8 +5,8 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Key, NEAR_BITS};
-use crate::kind::{Config, ErrorClass, Facts, Made, Parameter, Plan, Rates, Setting, Special, Stats, Takes};
-use crate::membership::standard::{self, Bloom};
+use crate::kind::{ErrorClass, Facts, Made, Parameter, Plan, Rates, Special, Stats, Takes};
+use crate::membership::standard::{Bloom, BloomSettings};
 use crate::parts::counter_array::{Arrangement, CounterArray, CounterStore, Places, Sizes};
 use crate::shell::{Choice, Filter, Gauge, Hashed, Mechanism, Put, Settings, Take, Tally, Test, Unite, batch, choices};
 use crate::store::BitStore;
@@ -551,13 +551,7 @@ impl<S: CountingStore> Filter<CountingOver<S>> {
     pub fn to_bloom(&self) -> Result<Bloom> {
         let layout = self.mechanism.cells.places.plain()?;
         let Sizes { items, fpr, .. } = self.settings.sizes();
-        let mut config = Config::new(standard::KIND.facts()).hashed(self.hashing.clone());
-        if let Some(items) = items {
-            config = config.put("items", Setting::Count(items));
-        }
-        if let Some(fpr) = fpr {
-            config = config.put("fpr", Setting::Real(fpr));
-        }
-        Ok(Bloom::with_parts(&config, layout, self.nonzero()?, self.items()))
+        let asked = BloomSettings { items, fpr, ..BloomSettings::default() };
+        Ok(Bloom::of_layout(layout, asked, &self.hashing, self.nonzero()?, self.items()))
     }
 }

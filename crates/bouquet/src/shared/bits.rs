@@ -1,6 +1,6 @@
 //! Bit filters that threads share.
 
-use crate::error::Result;
+use crate::error::{Result, same};
 use crate::hash::Hashing;
 use crate::key::{BATCH, Key};
 use crate::kind::{Config, Structure};
@@ -87,12 +87,12 @@ pub type SharedUltraFastBloom = SharedBitFilter<Split>;
 /// * Nothing is said about other memory: one who sees a key does not thereby see what the inserting thread wrote
 ///   before. Bits may come from any key, so that nothing could be concluded anyway.
 #[derive(Debug)]
-pub struct SharedBitFilter<L> {
+pub struct SharedBitFilter<L: Access> {
     layout: L,
     hashing: Hashing,
     words: AtomicWords,
     /// Settings that recreate an equal empty filter.
-    config: Config,
+    settings: L::Settings,
     items: Tally,
 }
 
@@ -137,6 +137,7 @@ impl<L: Access> SharedBitFilter<L> {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn from_config(config: &Config) -> Result<Self> {
+        same("kind", BitFilter::<L>::FACTS.id, config.facts().id)?;
         BitFilter::from_config(config).map(Self::from)
     }
 
@@ -305,7 +306,7 @@ impl<L: Access> SharedBitFilter<L> {
     /// ```
     #[must_use]
     pub fn snapshot(&self) -> BitFilter<L> {
-        filter_of(&self.config, self.layout.clone(), self.words.to_words(), self.items())
+        filter_of(self.layout.clone(), self.settings.clone(), &self.hashing, self.words.to_words(), self.items())
     }
 
     /// The filter for one thread again, without copying.
@@ -319,16 +320,16 @@ impl<L: Access> SharedBitFilter<L> {
     /// ```
     #[must_use]
     pub fn into_filter(self) -> BitFilter<L> {
-        let items = self.items();
-        filter_of(&self.config, self.layout, self.words.into(), items)
+        let SharedBitFilter { layout, hashing, words, settings, items } = self;
+        filter_of(layout, settings, &hashing, words.into(), items.sum())
     }
 }
 
-fn filter_of<L: Access>(config: &Config, layout: L, words: Words, items: u64) -> BitFilter<L> {
+fn filter_of<L: Access>(layout: L, settings: L::Settings, hashing: &Hashing, words: Words, items: u64) -> BitFilter<L> {
     let bits = BitStore::from_words(words, layout.bits());
     // The words came from a store of this layout, and only positions of the layout were set in them.
     let bits = bits.expect("as many bits as the layout has");
-    BitFilter::with_parts(config, layout, bits, items)
+    BitFilter::of_layout(layout, settings, hashing, bits, items)
 }
 
 impl<L: Access> From<BitFilter<L>> for SharedBitFilter<L> {
@@ -336,7 +337,7 @@ impl<L: Access> From<BitFilter<L>> for SharedBitFilter<L> {
         SharedBitFilter {
             layout: filter.layout().clone(),
             hashing: filter.hashing().clone(),
-            config: filter.config(),
+            settings: filter.settings(),
             items: Tally::new(filter.items()),
             words: filter.into_bits().into_words().into(),
         }

@@ -172,7 +172,7 @@ impl<M: Mechanism> Filter<M> {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn clear(&mut self) -> Result<()> {
-        self.mechanism = self.mechanism.emptied(&self.settings, &self.hashing)?;
+        self.mechanism.clear(&self.settings, &self.hashing)?;
         self.items = 0;
         Ok(())
     }

@@ -92,6 +92,12 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
         Self::empty(settings, hashing)
     }
 
+    /// Forgets its keys, in place if it can; an error leaves it as it was.
+    fn clear(&mut self, settings: &Self::Settings, hashing: &Hashing) -> Result<()> {
+        *self = self.emptied(settings, hashing)?;
+        Ok(())
+    }
+
     /// What separates the digests of a secret: filters of another kind or shape get unrelated ones.
     fn domain(settings: &Self::Settings) -> String;
 

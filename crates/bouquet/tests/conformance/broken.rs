@@ -423,8 +423,7 @@ defects! {
     ] {
         fn intersect(filter: &mut Bloom, other: &Bloom) -> Result<()> {
             filter.intersect(other)?;
-            filter.clear();
-            Ok(())
+            filter.clear()
         }
     }
 

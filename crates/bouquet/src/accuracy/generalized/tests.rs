@@ -1,10 +1,10 @@
 //! Tests of generalized filters: misses by age, the bound under every fill, starts, the steady state, the all-one attack.
 
 use super::*;
-use crate::AnyFilter;
-use crate::Bloom;
 use crate::key::Key;
-use crate::kind::{Config, Structure};
+use crate::kind::Config;
+use crate::membership::BitSettings;
+use crate::{AnyFilter, Bloom, BloomSettings};
 
 fn shape(bits: u64, resets: u32, sets: u32) -> Shape {
     Shape { bits, resets, sets }
@@ -117,16 +117,10 @@ fn an_array_of_ones_contains_nothing_where_the_standard_filter_contains_everythi
     assert!((0..1_000u64).all(|key| !received.contains().unwrap().contains(&key.to_le_bytes())));
     let standard = GeneralizedBloom::ones(Shape { resets: 0, ..shape }).unwrap();
     assert_eq!(positives(&standard, 100_000), 100_000);
-    let standard =
-        Bloom::with_bits(&config(&[("bits", "10000"), ("hashes", "4")]), forged.mechanism.bits.clone()).unwrap();
+    let standard = Bloom::with_bits(BloomSettings::default().sized(10_000, 4), forged.mechanism.bits.clone()).unwrap();
     assert!((0..1_000u64).all(|key| standard.contains(&key)));
     // All zeros contain the keys whose setting positions lie on their own resetting ones: (2/10000)^2 of all.
     assert!(positives(&GeneralizedBloom::zeros(shape).unwrap(), 100_000) <= 1);
-
-    fn config(settings: &[(&str, &str)]) -> Config {
-        let config = Config::new(&Bloom::FACTS);
-        settings.iter().fold(config, |config, (name, text)| config.set(name, text).unwrap())
-    }
 }
 
 #[test]

@@ -5,7 +5,9 @@ use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, Probes, Scheme, probes};
 use crate::key::{BATCH, Key};
 use crate::kind::{Parameter, common};
-use crate::membership::standard::{Bloom, Flat};
+use crate::membership::standard::{BloomSettings, Flat};
+use crate::membership::{Bits, Layout};
+use crate::shell::Mechanism;
 use crate::shell::{batch, choices};
 use crate::simd::{CACHED_BITS, counters, flat};
 use crate::store::BitStore;
@@ -269,7 +271,7 @@ impl Places {
     /// filter and more: what is exported to bits answers for the same keys. Width and policy have no part in it.
     pub(crate) fn domain(&self) -> String {
         match self.plain() {
-            Ok(flat) => Bloom::domain(&flat),
+            Ok(flat) => Bits::<Flat>::domain(&flat.settings(BloomSettings::default())),
             Err(_) => format!("partitioned {} {}", self.counters, self.hashes),
         }
     }

@@ -11,6 +11,7 @@ use crate::membership::one_hash::OneHashBloom;
 use crate::membership::partitioned::Partitioned;
 use crate::membership::ultra_fast;
 use crate::shared::model::{values, zeros};
+use crate::shell::Settings;
 use crate::{Bloom, membership::standard};
 
 fn config(facts: &'static Facts, settings: &[(&str, &str)]) -> Config {
@@ -18,7 +19,8 @@ fn config(facts: &'static Facts, settings: &[(&str, &str)]) -> Config {
 }
 
 fn layout<L: Access>(settings: &[(&str, &str)]) -> L {
-    L::plan(&config(const { &L::FACTS }, settings)).unwrap()
+    let config = config(const { &BitFilter::<L>::FACTS }, settings);
+    L::plan(&L::Settings::from_config(&config).unwrap()).unwrap()
 }
 
 /// Two threads insert these digests into an empty filter in every possible order; `check` gets what they were told.
