@@ -118,11 +118,24 @@ pub(crate) const BATCH: usize = 32;
 #[inline(always)]
 pub(crate) fn digest_batch<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn(Digest)) -> [Digest; BATCH] {
     let mut digests = [Digest { h1: 0, h2: 0 }; BATCH];
+    #[expect(
+        clippy::if_same_then_else,
+        reason = "in the first loop the hash function is known and not asked for each key"
+    )]
+    if hashing.is_usual() {
+        fill(&mut digests, hashing, keys, touch);
+    } else {
+        fill(&mut digests, hashing, keys, touch);
+    }
+    digests
+}
+
+#[inline(always)]
+fn fill<K: Key>(digests: &mut [Digest; BATCH], hashing: &Hashing, keys: &[K], touch: impl Fn(Digest)) {
     for (digest, key) in digests.iter_mut().zip(keys) {
         *digest = key.digest(hashing);
         touch(*digest);
     }
-    digests
 }
 
 pub(crate) use crate::simd::{CACHED_BITS, NEAR_BITS};

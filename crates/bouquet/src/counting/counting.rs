@@ -7,7 +7,9 @@ use crate::error::Result;
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
 use crate::kind::{ErrorClass, Facts, Kind, Parameter, Text, common, kind};
-use crate::parts::counter_array::{COUNTERS, CounterArray, CounterStore, Places, Sizes, nonzero};
+use crate::parts::counter_array::{
+    COUNTERS, CounterArray, CounterStore, Placement, Places, Sizes, nonzero, sub_from_all,
+};
 use crate::parts::counting_over::{CountingOver, CountingStore, POLICY, StoreSettings, TellsCounts};
 use crate::shell::{ByRate, Choice, Code, Fields, Filter, Settings, fields};
 use crate::store::{BitStore, Counters};
@@ -282,6 +284,15 @@ impl CountingStore for MirroredCounters {
             places.set_ones(mirror, digest);
         }
         places.increment(&mut store.counters, digest)
+    }
+
+    #[inline]
+    fn decrement(CounterArray { places, store }: &mut CounterArray<Self>, digest: Digest, frozen: u64) {
+        let MirroredCounters { counters, mirror } = store;
+        sub_from_all(counters, places, digest, 1, frozen);
+        if let Some(mirror) = mirror {
+            places.of(digest).filter(|&place| counters.get(place) == 0).for_each(|place| mirror.clear(place));
+        }
     }
 }
 

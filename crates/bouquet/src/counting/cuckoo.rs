@@ -311,6 +311,7 @@ impl Take for Cuckoo {
 
 impl Tally for Cuckoo {
     /// The truth or, as rarely as a false positive, more.
+    #[inline]
     fn tally(&self, key: Hashed<'_>) -> Multiplicity {
         let (fingerprint, first) = self.place(key.digest);
         let second = self.other(fingerprint, first);

@@ -187,12 +187,7 @@ impl<S: CounterStore, L: Placement> CounterArray<S, L> {
     /// Update rule: subtracts from those counters of the key that are below `frozen`; they stop at zero.
     #[inline]
     pub(crate) fn sub_from_all(&mut self, digest: Digest, amount: u64, frozen: u64) {
-        let sub = |counter: u64| if counter < frozen { counter.saturating_sub(amount) } else { counter };
-        if self.places.are_apart(digest) {
-            self.store.update_each(self.places.of(digest), sub);
-        } else {
-            self.store.update_each(once(&self.places, digest), sub);
-        }
+        sub_from_all(&mut self.store, &self.places, digest, amount, frozen);
     }
 
     /// The bits that prefetching can reach.
@@ -296,6 +291,23 @@ fn add_at(store: &mut impl CounterStore, places: impl Iterator<Item = u64>, amou
         counter.saturating_add(amount)
     });
     (least == 0, lost)
+}
+
+/// [`CounterArray::sub_from_all`] for a store that is part of another.
+#[inline]
+pub(crate) fn sub_from_all(
+    store: &mut impl CounterStore,
+    places: &impl Placement,
+    digest: Digest,
+    amount: u64,
+    frozen: u64,
+) {
+    let sub = |counter: u64| if counter < frozen { counter.saturating_sub(amount) } else { counter };
+    if places.are_apart(digest) {
+        store.update_each(places.of(digest), sub);
+    } else {
+        store.update_each(once(places, digest), sub);
+    }
 }
 
 /// A bit per counter, set where it is not zero.

@@ -332,7 +332,7 @@ impl<S: CountingStore> Mechanism for CountingOver<S> {
 }
 
 impl<S: CountingStore> Test for CountingOver<S> {
-    #[inline]
+    #[inline(always)]
     fn test(&self, key: Hashed<'_>) -> bool {
         S::contains(&self.cells, key.digest)
     }
@@ -349,17 +349,10 @@ impl<S: CountingStore> Put for CountingOver<S> {
     type Outcome = Result<bool>;
 
     /// With the policy `reject` a full counter is [`Error::Full`], with `widen` memory may be lacking.
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, key: Hashed<'_>, (): ()) -> Result<bool> {
-        if matches!(self.policy, Policy::Reject | Policy::Widen) {
-            self.make_room(self.cells.largest(key.digest).saturating_add(1))?;
-        }
-        let (fresh, lost) = S::increment(&mut self.cells, key.digest);
-        if self.policy == Policy::Saturate {
-            self.lost = self.lost.saturating_add(lost);
-        }
-        self.inserted = self.inserted.saturating_add(1);
-        Ok(fresh)
+        // A digest is passed in registers, a whole key in memory.
+        self.insert(key.digest)
     }
 }
 
@@ -382,6 +375,19 @@ impl<S: CountingStore> Take for CountingOver<S> {
 }
 
 impl<S: CountingStore> CountingOver<S> {
+    #[inline]
+    fn insert(&mut self, digest: Digest) -> Result<bool> {
+        if matches!(self.policy, Policy::Reject | Policy::Widen) {
+            self.make_room(self.cells.largest(digest).saturating_add(1))?;
+        }
+        let (fresh, lost) = S::increment(&mut self.cells, digest);
+        if self.policy == Policy::Saturate {
+            self.lost = self.lost.saturating_add(lost);
+        }
+        self.inserted = self.inserted.saturating_add(1);
+        Ok(fresh)
+    }
+
     /// The least counter of the key, and whether it may hide more.
     #[inline]
     pub(crate) fn least(&self, digest: Digest) -> Multiplicity {
