@@ -161,10 +161,15 @@ impl<'a> Item<'a> {
     /// assert!(Item::new(b"rose", Note::Integer(5)).bare().is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
+    #[inline]
     pub fn bare(self) -> Result<&'a [u8]> {
+        #[cold]
+        fn refused(note: Note<'_>) -> Error {
+            Error::Item { expected: "a key without a note".into(), found: format!("{note:?}") }
+        }
         match self.note {
             Note::None => Ok(self.key),
-            note => Err(Error::Item { expected: "a key without a note".into(), found: format!("{note:?}") }),
+            note => Err(refused(note)),
         }
     }
 

@@ -239,6 +239,7 @@ pub trait FromNote<'a>: Copy {
     fn from_note(note: Note<'a>) -> Result<Self>;
 }
 
+#[cold]
 fn refuse<T>(expected: &str, note: Note<'_>) -> Result<T> {
     Err(Error::Item { expected: expected.into(), found: format!("{note:?}") })
 }

@@ -14,12 +14,19 @@ use crate::capability::{
     Top,
 };
 use crate::error::Result;
-use crate::key::Key;
+use crate::key::{Key, as_word};
 use crate::kind::{Config, common};
 
 impl<M: Test> Contains for Filter<M> {
     fn contains(&self, key: &[u8]) -> bool {
-        Filter::contains(self, key)
+        #[inline(never)]
+        fn of_any_length<M: Test>(filter: &Filter<M>, key: &[u8]) -> bool {
+            filter.contains(key)
+        }
+        match as_word(key) {
+            Some(word) => Filter::contains(self, &word),
+            None => of_any_length(self, key),
+        }
     }
 
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
