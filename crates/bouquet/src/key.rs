@@ -129,7 +129,7 @@ pub(crate) fn digest_batch<K: Key>(hashing: &Hashing, keys: &[K], touch: impl Fn
         clippy::if_same_then_else,
         reason = "in the first loop the hash function is known and not asked for each key"
     )]
-    if hashing.is_usual() {
+    if hashing.is_folded() {
         fill(&mut digests, hashing, keys, touch);
     } else {
         fill(&mut digests, hashing, keys, touch);

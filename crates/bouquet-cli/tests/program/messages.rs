@@ -174,5 +174,5 @@ fn messages_name_the_file_the_reason_and_the_remedy() {
         .fails(&["keyed: the filter is keyed: give the secret", "with --secret FILE"]);
     place.run(&["build", "keys", "-o", "full", "--kind", "cuckoo", "--items", "10"]).found();
     let run = place.run_with(&["add", "full"], lines(11..=200));
-    run.fails(&["full: the filter is full: ", "and the spare one are in use", "standard input"]);
+    run.fails(&["full: the filter is full: ", "and the spare one is in use", "standard input"]);
 }

@@ -478,8 +478,8 @@ impl Cuckoo {
     fn put_into_full(&mut self, entry: u64, buckets: [u64; 2]) -> Result<()> {
         if self.victim.is_some() {
             return Err(Error::Full {
-                // The entry that waits in the spare slot is among those in use.
-                what: format!("{} of {} slots and the spare one are in use", self.entries().count() - 1, self.slots()),
+                // How many are in use would have to be counted, and a refusal must not cost more than an insertion.
+                what: format!("none of the {} slots can be freed for the key, and the spare one is in use", self.slots()),
                 remedy: "make it for more `items` or with more `buckets`; a `counter` holds copies of a key".into(),
             });
         }
