@@ -3,19 +3,19 @@
 use std::marker::PhantomData;
 
 use bouquet::capability::{Contains, Insert, Item};
-use bouquet::counting::counting::CountingBloom;
-use bouquet::counting::cuckoo::CuckooFilter;
-use bouquet::counting::quotient::QuotientFilter;
+use bouquet::counting::counting::Counting;
+use bouquet::counting::cuckoo::Cuckoo;
+use bouquet::counting::quotient::Quotient;
 use bouquet::kind::{Config, Structure};
-use bouquet::membership::blocked::{self, BlockedBloom};
+use bouquet::membership::blocked::{self, Blocked};
 use bouquet::membership::bloom_g::BloomG;
 use bouquet::membership::compressed::Compressed;
-use bouquet::membership::one_hash::OneHashBloom;
+use bouquet::membership::one_hash::OneHash;
 use bouquet::membership::partitioned::Partitioned;
-use bouquet::membership::ultra_fast::UltraFastBloom;
+use bouquet::membership::ultra_fast::UltraFast;
 use bouquet::membership::{Access, BitFilter};
 use bouquet::shared::SharedBitFilter;
-use bouquet::{AnyFilter, Bloom, SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};
+use bouquet::{AnyFilter, Bloom, SharedBlocked, SharedBloom, SharedCounting, SharedUltraFast};
 
 use crate::contender::Contender;
 use crate::keys::BenchKey;
@@ -24,21 +24,21 @@ use crate::measure::Entry;
 /// All of them.
 pub fn all<K: BenchKey>() -> Vec<Entry<K>> {
     vec![
-        Entry::of::<UltraFastBloom>(),
-        Entry::of::<BlockedBloom>(),
+        Entry::of::<UltraFast>(),
+        Entry::of::<Blocked>(),
         Entry::of::<BloomG>(),
         Entry::of::<Bloom>(),
         Entry::of::<Partitioned>(),
-        Entry::of::<OneHashBloom>(),
+        Entry::of::<OneHash>(),
         Entry::of::<Compressed>(),
-        Entry::of::<CountingBloom>(),
-        Entry::of::<SharedUltraFastBloom>(),
+        Entry::of::<Counting>(),
+        Entry::of::<SharedUltraFast>(),
         Entry::of::<SharedBloom>(),
         Entry::of::<SharedWords>(),
         Entry::of::<SharedCounting>(),
-        Entry::of::<CuckooFilter>(),
-        Entry::of::<QuotientFilter>(),
-        Entry::of::<Handle<UltraFastBloom>>(),
+        Entry::of::<Cuckoo>(),
+        Entry::of::<Quotient>(),
+        Entry::of::<Handle<UltraFast>>(),
         Entry::of::<Handle<Bloom>>(),
     ]
 }
@@ -106,23 +106,23 @@ fn insert_references<K: BenchKey>(filter: &mut (impl Insert + ?Sized), keys: &[K
     }
 }
 
-impl<K: BenchKey> Contender<K> for CountingBloom {
+impl<K: BenchKey> Contender<K> for Counting {
     fn name() -> String {
-        format!("bouquet {}", CountingBloom::FACTS.id)
+        format!("bouquet {}", Counting::FACTS.id)
     }
 
     fn new(n: u64, fpr: f64) -> Option<Self> {
-        CountingBloom::with_rate(n, fpr).ok()
+        Counting::with_rate(n, fpr).ok()
     }
 
     #[inline]
     fn insert(&mut self, key: &K) {
-        CountingBloom::insert(self, key).expect("full counters are sticky, no error");
+        Counting::insert(self, key).expect("full counters are sticky, no error");
     }
 
     #[inline]
     fn contains(&self, key: &K) -> bool {
-        CountingBloom::contains(self, key)
+        Counting::contains(self, key)
     }
 
     fn bits(&self) -> u64 {
@@ -133,25 +133,25 @@ impl<K: BenchKey> Contender<K> for CountingBloom {
 
     #[inline]
     fn remove(&mut self, key: &K) {
-        CountingBloom::remove(self, key).expect("the key is in");
+        Counting::remove(self, key).expect("the key is in");
     }
 
     const BATCH: bool = true;
 
     fn insert_batch(&mut self, keys: &[K]) {
-        CountingBloom::insert_batch(self, keys).expect("full counters are sticky, no error");
+        Counting::insert_batch(self, keys).expect("full counters are sticky, no error");
     }
 
     fn contains_batch(&self, keys: &[K], answers: &mut [bool]) {
-        CountingBloom::contains_batch(self, keys, answers);
+        Counting::contains_batch(self, keys, answers);
     }
 
     fn to_bytes(&self) -> Option<Vec<u8>> {
-        Some(CountingBloom::to_bytes(self))
+        Some(Counting::to_bytes(self))
     }
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        CountingBloom::from_bytes(bytes).ok()
+        Counting::from_bytes(bytes).ok()
     }
 }
 
@@ -198,17 +198,17 @@ impl<K: BenchKey, L: Access> Contender<K> for SharedBitFilter<L> {
 }
 
 /// The blocked filter that threads share with blocks of one word, so that an insertion changes one.
-pub struct SharedWords(SharedBlockedBloom);
+pub struct SharedWords(SharedBlocked);
 
 impl<K: BenchKey> Contender<K> for SharedWords {
     fn name() -> String {
-        format!("bouquet {} 64 (shared)", BlockedBloom::FACTS.id)
+        format!("bouquet {} 64 (shared)", Blocked::FACTS.id)
     }
 
     fn new(n: u64, fpr: f64) -> Option<Self> {
         let config = Config::new(blocked::KIND.facts()).set("items", &n.to_string()).ok()?;
         let config = config.set("fpr", &fpr.to_string()).ok()?.set("block", "64").ok()?;
-        SharedBlockedBloom::from_config(&config).ok().map(SharedWords)
+        SharedBlocked::from_config(&config).ok().map(SharedWords)
     }
 
     #[inline]
@@ -245,7 +245,7 @@ impl<K: BenchKey> Contender<K> for SharedWords {
 
 impl<K: BenchKey> Contender<K> for SharedCounting {
     fn name() -> String {
-        format!("bouquet {} (shared)", CountingBloom::FACTS.id)
+        format!("bouquet {} (shared)", Counting::FACTS.id)
     }
 
     fn new(n: u64, fpr: f64) -> Option<Self> {
@@ -339,7 +339,7 @@ macro_rules! fingerprint_tables {
     )*};
 }
 
-fingerprint_tables!(CuckooFilter, QuotientFilter);
+fingerprint_tables!(Cuckoo, Quotient);
 
 /// The dynamic handle on a filter of kind `T`. Single calls look their verb up each time.
 pub struct Handle<T> {

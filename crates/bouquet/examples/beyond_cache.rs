@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use bouquet::hash::mix;
 use bouquet::membership::{Access, BitFilter};
-use bouquet::{BlockedBloom, Bloom, UltraFastBloom};
+use bouquet::{Blocked, Bloom, UltraFast};
 
 const BITS: u64 = 1 << 30;
 const KEYS: u64 = 10_000_000;
@@ -38,8 +38,8 @@ fn filled<L: Access>(mut filter: BitFilter<L>) -> BitFilter<L> {
 
 fn main() -> bouquet::Result<()> {
     let standard = filled(Bloom::with_size(BITS, 7)?);
-    let blocked = filled(BlockedBloom::with_size(BITS, 7)?);
-    let ultra_fast = filled(UltraFastBloom::with_size(BITS, 8)?);
+    let blocked = filled(Blocked::with_size(BITS, 7)?);
+    let ultra_fast = filled(UltraFast::with_size(BITS, 8)?);
     // In an order that no prefetcher can guess.
     let members: Vec<u64> = (0..LOOKUPS).map(|i| mix(mix(i) % KEYS)).collect();
     // Interleaved, so that drift of the machine meets all alike; the median is told.

@@ -191,10 +191,10 @@ impl AnyFilter {
     /// The structure itself, when it is of this type.
     ///
     /// ```
-    /// use bouquet::{Bloom, CountingBloom, AnyFilter};
+    /// use bouquet::{Bloom, Counting, AnyFilter};
     /// let filter = AnyFilter::from_structure(Bloom::with_size(512, 3)?)?;
     /// assert_eq!(filter.downcast_ref::<Bloom>().map(Bloom::hashes), Some(3));
-    /// assert!(filter.downcast_ref::<CountingBloom>().is_none());
+    /// assert!(filter.downcast_ref::<Counting>().is_none());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -435,8 +435,8 @@ impl AnyFilter {
     /// Removal.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, Error, AnyFilter};
-    /// let mut filter = AnyFilter::from_structure(CountingBloom::with_rate(100, 0.01)?)?;
+    /// use bouquet::{Counting, Error, AnyFilter};
+    /// let mut filter = AnyFilter::from_structure(Counting::with_rate(100, 0.01)?)?;
     /// filter.insert()?.insert(b"rose".as_slice().into())?;
     /// filter.remove()?.remove(b"rose".as_slice().into())?;
     /// assert!(matches!(filter.remove()?.remove(b"rose".as_slice().into()), Err(Error::NotPresent)));
@@ -455,8 +455,8 @@ impl AnyFilter {
     /// Multiplicity.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, AnyFilter, capability::Item};
-    /// let mut filter = AnyFilter::from_structure(CountingBloom::with_rate(100, 0.01)?)?;
+    /// use bouquet::{Counting, AnyFilter, capability::Item};
+    /// let mut filter = AnyFilter::from_structure(Counting::with_rate(100, 0.01)?)?;
     /// filter.insert()?.insert_batch(&[Item::from(b"rose".as_slice()); 3])?;
     /// assert_eq!(filter.count()?.count(b"rose").count, 3);
     /// # Ok::<(), bouquet::Error>(())
@@ -681,8 +681,8 @@ impl AnyFilter {
     /// Asks a question that only this kind has: [`Kind::specials`] lists them.
     ///
     /// ```
-    /// use bouquet::{AnyFilter, CuckooFilter, kind::{Argument, Reply}};
-    /// let mut filter = CuckooFilter::with_rate(100, 0.01)?;
+    /// use bouquet::{AnyFilter, Cuckoo, kind::{Argument, Reply}};
+    /// let mut filter = Cuckoo::with_rate(100, 0.01)?;
     /// filter.insert("rose")?;
     /// let filter = AnyFilter::from_structure(filter)?;
     /// let Reply::Table(_, rows) = filter.ask("fingerprints", Argument::Nothing)? else { panic!("a table") };
@@ -771,8 +771,8 @@ impl AnyFilter {
     /// A small change makes a short patch. Kind and hashing must be equal; a keyed filter may be locked.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, AnyFilter};
-    /// let old = AnyFilter::from_structure(CountingBloom::with_rate(10_000, 0.01)?)?;
+    /// use bouquet::{Counting, AnyFilter};
+    /// let old = AnyFilter::from_structure(Counting::with_rate(10_000, 0.01)?)?;
     /// let mut new = old.clone();
     /// new.insert()?.insert(b"rose".as_slice().into())?;
     /// let patch = old.delta(&new)?;
@@ -915,8 +915,8 @@ impl AnyFilter {
     /// Reads a frame.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, Error, AnyFilter};
-    /// let frame = CountingBloom::with_rate(100, 0.01)?.to_bytes();
+    /// use bouquet::{Counting, Error, AnyFilter};
+    /// let frame = Counting::with_rate(100, 0.01)?.to_bytes();
     /// assert_eq!(AnyFilter::from_bytes(&frame)?.kind().facts().id, "counting");
     /// assert!(matches!(AnyFilter::from_bytes(&frame[..frame.len() / 2]), Err(Error::Truncated { .. })));
     /// # Ok::<(), bouquet::Error>(())
@@ -1103,7 +1103,7 @@ mod tests {
 
     #[test]
     fn a_kind_with_fewer_verbs_than_its_type_has_no_more_at_hand() {
-        static FULL: Kind = Kind::of::<crate::CountingBloom>().contains().insert().done();
+        static FULL: Kind = Kind::of::<crate::Counting>().contains().insert().done();
         let config = Config::new(FULL.facts()).set("items", "100").unwrap();
         let mut filter = AnyFilter::new_of_kind(&FULL, &config).unwrap();
         assert!(filter.insert().unwrap().insert(b"rose".as_slice().into()).unwrap());

@@ -333,8 +333,8 @@ pub trait Insert {
 /// make other keys vanish.
 ///
 /// ```
-/// use bouquet::{CountingBloom, Error, capability::{Item, Remove}};
-/// let mut filter = CountingBloom::with_rate(100, 0.01)?;
+/// use bouquet::{Counting, Error, capability::{Item, Remove}};
+/// let mut filter = Counting::with_rate(100, 0.01)?;
 /// filter.insert("rose")?;
 /// let rose = Item::from(b"rose".as_slice());
 /// Remove::remove(&mut filter, rose)?;
@@ -349,8 +349,8 @@ pub trait Remove {
 /// How often a key is in.
 ///
 /// ```
-/// use bouquet::{CountingBloom, capability::Multiplicity};
-/// let mut filter = CountingBloom::with_rate(100, 0.01)?;
+/// use bouquet::{Counting, capability::Multiplicity};
+/// let mut filter = Counting::with_rate(100, 0.01)?;
 /// filter.insert("rose")?;
 /// filter.insert("rose")?;
 /// assert_eq!(filter.count("rose"), Multiplicity { count: 2, at_least: false });
@@ -836,8 +836,8 @@ impl Overlap {
 /// Law: the estimate is within 5 standard errors of the truth for all but a millionth of seeds.
 ///
 /// ```
-/// use bouquet::{CountingBloom, capability::Cardinality};
-/// let mut filter = CountingBloom::with_rate(1_000, 0.01)?;
+/// use bouquet::{Counting, capability::Cardinality};
+/// let mut filter = Counting::with_rate(1_000, 0.01)?;
 /// for key in ["rose", "lily", "rose"] {
 ///     filter.insert(key)?;
 /// }

@@ -257,14 +257,14 @@ pub(crate) fn one_batch_ahead<K: Key, T: Copy>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::CountingBloom;
+    use crate::Counting;
     use crate::capability::{Contains, Insert, Item};
     use crate::counting::counting;
-    use crate::counting::cuckoo::CuckooFilter;
+    use crate::counting::cuckoo::Cuckoo;
     use crate::counting::d_left::DLeft;
-    use crate::counting::l_cbf::LfsrCounting;
+    use crate::counting::l_cbf::LCbf;
     use crate::counting::mpcbf::Mpcbf;
-    use crate::counting::quotient::QuotientFilter;
+    use crate::counting::quotient::Quotient;
     use crate::counting::spectral::Spectral;
     use crate::counting::variable_increment::VariableIncrement;
     use crate::kind::Config;
@@ -325,9 +325,9 @@ mod tests {
                     batches_are_single_calls!(filter, &items, &keys, insert);
                 )*};
             }
-            check!(CountingBloom, CuckooFilter, QuotientFilter, DLeft);
+            check!(Counting, Cuckoo, Quotient, DLeft);
         }
-        let is_far = |items| crate::shell::batch::is_far(CuckooFilter::with_rate(items, 0.01).unwrap().mechanism());
+        let is_far = |items| crate::shell::batch::is_far(Cuckoo::with_rate(items, 0.01).unwrap().mechanism());
         assert!(!is_far(1_000) && is_far(300_000));
         let is_far = |items| crate::shell::batch::is_far(DLeft::with_rate(items, 0.01).unwrap().mechanism());
         assert!(!is_far(300_000) && is_far(5_000_000));
@@ -344,10 +344,10 @@ mod tests {
                 .unwrap());
         }
         for planned in [1_000, 300_000, 5_000_000] {
-            check(CountingBloom::with_rate(planned, 0.01).unwrap(), &items, &keys);
-            check(QuotientFilter::with_rate(planned, 0.01).unwrap(), &items, &keys);
+            check(Counting::with_rate(planned, 0.01).unwrap(), &items, &keys);
+            check(Quotient::with_rate(planned, 0.01).unwrap(), &items, &keys);
             check(Mpcbf::with_rate(planned, 0.01).unwrap(), &items, &keys);
-            check(LfsrCounting::with_rate(planned, 0.01).unwrap(), &items, &keys);
+            check(LCbf::with_rate(planned, 0.01).unwrap(), &items, &keys);
             check(VariableIncrement::with_rate(planned, 0.01).unwrap(), &items, &keys);
             check(Spectral::with_rate(planned, 0.01).unwrap(), &items, &keys);
         }
@@ -364,7 +364,7 @@ mod tests {
                 let (name, text) = setting.split_once(':').unwrap();
                 config.set(name, text).unwrap()
             });
-            let mut filter = CountingBloom::from_config(&config).unwrap();
+            let mut filter = Counting::from_config(&config).unwrap();
             let keys: Vec<&str> = std::iter::repeat_n("rose", 16).chain(["lily"]).collect();
             assert!(filter.insert_batch(&keys).is_err());
             assert_eq!((filter.items(), filter.contains("lily")), (15, false));

@@ -226,8 +226,8 @@ pub struct Figure {
 /// Expected rates of a design. Those that [`AnyFilter`](crate::AnyFilter) gives include collisions of digests.
 ///
 /// ```
-/// use bouquet::{CountingBloom, AnyFilter, kind::Rates};
-/// let filter = AnyFilter::from_structure(CountingBloom::with_rate(1_000, 0.01)?)?;
+/// use bouquet::{Counting, AnyFilter, kind::Rates};
+/// let filter = AnyFilter::from_structure(Counting::with_rate(1_000, 0.01)?)?;
 /// let Rates { false_positive, false_negative, over_count, .. } = filter.expected(1_000);
 /// assert!(over_count < false_positive && over_count > Some(0.009));
 /// assert_eq!(false_negative, None);
@@ -321,12 +321,12 @@ impl std::fmt::Display for Need {
 /// What every structure has, whatever its verbs.
 ///
 /// ```
-/// use bouquet::{Bloom, CountingBloom, kind::Structure};
+/// use bouquet::{Bloom, Counting, kind::Structure};
 /// fn memory<T: Structure>(structure: &T) -> (&'static str, u64) {
 ///     (T::FACTS.id, structure.stats().bits)
 /// }
 /// assert_eq!(memory(&Bloom::with_size(1_000, 7)?), ("standard", 1_000));
-/// assert_eq!(memory(&CountingBloom::with_size(1_000, 7)?), ("counting", 4_000));
+/// assert_eq!(memory(&Counting::with_size(1_000, 7)?), ("counting", 4_000));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 pub trait Structure: Any + Clone + Send + Sync + Sized {
@@ -758,8 +758,8 @@ fn own_mut<T: Any>(value: &mut dyn Any) -> &mut T {
 /// A registration under way: each verb may be added if the structure has it.
 ///
 /// ```
-/// use bouquet::{CountingBloom, kind::{Kind, KindBuilder, Verb}};
-/// const READS: KindBuilder<CountingBloom> = Kind::of().contains().count();
+/// use bouquet::{Counting, kind::{Kind, KindBuilder, Verb}};
+/// const READS: KindBuilder<Counting> = Kind::of().contains().count();
 /// const CHANGES: Kind = READS.insert().remove().done();
 /// assert!(CHANGES.can(Verb::Count) && CHANGES.can(Verb::Remove));
 /// assert!(!READS.done().can(Verb::Remove));

@@ -22,8 +22,8 @@
 //! | you want | take |
 //! |---|---|
 //! | membership, the usual choice | [`Bloom`] |
-//! | the fastest test | [`UltraFastBloom`] (rates about 1 %), [`BlockedBloom`] (lower rates) |
-//! | to remove keys, or to count them | [`CountingBloom`] |
+//! | the fastest test | [`UltraFast`] (rates about 1 %), [`Blocked`] (lower rates) |
+//! | to remove keys, or to count them | [`Counting`] |
 //! | a set of unknown size | [`Scalable`] |
 //! | duplicates in an endless stream | [`Stable`] |
 //! | a value for each key of a fixed set | [`Bloomier`] |
@@ -31,6 +31,9 @@
 //! | which of many sets hold a key | [`FilterBank`] |
 //! | a filter to be sent | [`Compressed`] |
 //! | keys or queries that an adversary chooses | any of them, with [`Hashing::keyed`](hash::Hashing::keyed) |
+//!
+//! Every kind is a type of this crate: its id in camel case (`count-min` is [`CountMin`]), with its settings beside it
+//! ([`CountMinSettings`]); the standard filter is just [`Bloom`]. Those that threads share have `Shared` before the name.
 //!
 //! # Two ways in
 //!
@@ -44,6 +47,7 @@ pub mod accuracy;
 mod any_filter;
 pub mod capability;
 pub mod codec;
+#[doc(hidden)] // Machinery without a promise of stability; public so that its examples run.
 pub mod coder;
 pub mod counting;
 pub mod decay;
@@ -54,6 +58,7 @@ pub mod hash;
 mod key;
 pub mod kind;
 pub mod membership;
+#[doc(hidden)] // As `coder`.
 pub mod parts;
 pub mod registry;
 pub mod secrecy;
@@ -64,34 +69,36 @@ mod simd;
 pub mod store;
 pub mod values;
 
-pub use crate::membership::blocked::{BlockedBloom, BlockedSettings};
+pub use crate::membership::blocked::{Blocked, BlockedSettings};
+pub use crate::membership::bloom_g::{BloomG, BloomGSettings};
 pub use crate::membership::compressed::{Compressed, CompressedSettings};
+pub use crate::membership::one_hash::{OneHash, OneHashSettings};
 pub use crate::membership::partitioned::{Partitioned, PartitionedSettings};
 pub use crate::membership::standard::{Bloom, BloomSettings};
-pub use crate::membership::ultra_fast::{UltraFastBloom, UltraFastSettings};
-pub use accuracy::generalized::{GeneralizedBloom, GeneralizedSettings};
+pub use crate::membership::ultra_fast::{UltraFast, UltraFastSettings};
+pub use accuracy::generalized::{Generalized, GeneralizedSettings};
 pub use any_filter::{AnyFilter, MappedFilter, OpenOptions};
 pub use bouquet_theory as theory;
 pub use counting::adaptive::{Adaptive, AdaptiveSettings};
 pub use counting::conservative_update::{ConservativeUpdate, ConservativeUpdateSettings};
 pub use counting::count_min::{CountMin, CountMinSettings};
 pub use counting::counter_braids::{CounterBraids, CounterBraidsSettings};
-pub use counting::counting::{CountingBloom, CountingSettings};
-pub use counting::cuckoo::{CuckooFilter, CuckooSettings};
+pub use counting::counting::{Counting, CountingSettings};
+pub use counting::cuckoo::{Cuckoo, CuckooSettings};
 pub use counting::d_left::{DLeft, DLeftSettings};
 pub use counting::deletable::{Deletable, DeletableSettings};
 pub use counting::fingerprint_counting::{FingerprintCounting, FingerprintCountingSettings};
 pub use counting::invertible_counting::{InvertibleCounting, InvertibleCountingSettings};
-pub use counting::l_cbf::{LfsrCounting, LfsrCountingSettings};
-pub use counting::loglog::{LogLog, LogLogSettings};
-pub use counting::ml_ccbf::{MultilayerCounting, MultilayerCountingSettings};
+pub use counting::l_cbf::{LCbf, LCbfSettings};
+pub use counting::loglog::{Loglog, LoglogSettings};
+pub use counting::ml_ccbf::{MlCcbf, MlCcbfSettings};
 pub use counting::mpcbf::{Mpcbf, MpcbfSettings};
-pub use counting::pruned_counting::{PrunedSettings, PrunedTable};
-pub use counting::quotient::{QuotientFilter, QuotientSettings};
+pub use counting::pruned_counting::{PrunedCounting, PrunedCountingSettings};
+pub use counting::quotient::{Quotient, QuotientSettings};
 pub use counting::shifting::{Shifting, ShiftingSettings};
 pub use counting::space_code::{SpaceCode, SpaceCodeSettings};
 pub use counting::spectral::{Spectral, SpectralSettings};
-pub use counting::ternary::{TernaryBloom, TernarySettings};
+pub use counting::ternary::{Ternary, TernarySettings};
 pub use counting::variable_increment::{VariableIncrement, VariableIncrementSettings};
 pub use counting::variable_length::{VariableLength, VariableLengthSettings};
 pub use decay::stable::{Stable, StableSettings};
@@ -102,7 +109,7 @@ pub use error::{Error, Result};
 pub use files::{FileLock, abandon_saves};
 pub use key::{ByHash, Key};
 pub use sets::filter_bank::{FilterBank, FilterBankSettings};
-pub use shared::{SharedBlockedBloom, SharedBloom, SharedCounting, SharedUltraFastBloom};
+pub use shared::{SharedBlocked, SharedBloom, SharedCounting, SharedUltraFast};
 pub use shell::Filter;
 pub use values::bloomier::{Bloomier, BloomierSettings};
 pub use values::iblt::{Iblt, IbltSettings};

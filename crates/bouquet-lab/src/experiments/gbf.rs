@@ -1,7 +1,7 @@
 //! The simulation of the paper on generalized filters: for each round new functions h(x) = ((c x + d) mod z) mod m,
 //! an initial condition, insertions, queries.
 
-use bouquet::accuracy::generalized::GeneralizedBloom;
+use bouquet::accuracy::generalized::Generalized;
 use bouquet::hash::{SplitMix, UNIVERSAL_PRIME, UniversalHash};
 use bouquet::theory::generalized::Shape;
 
@@ -31,7 +31,7 @@ pub(super) fn report<const N: usize>(charts: [Chart; N]) -> Report {
 
 /// A filter with functions of its own and the elements that were inserted, the first one first.
 pub(super) struct Trial {
-    pub(super) filter: GeneralizedBloom,
+    pub(super) filter: Generalized,
     pub(super) elements: Vec<u64>,
     functions: Vec<UniversalHash>,
 }
@@ -42,8 +42,8 @@ impl Trial {
         let functions =
             UniversalHash::from_seed(random.next_u64()).take((shape.resets + shape.sets) as usize).collect();
         let filter = match initial_zeros {
-            1.0 => GeneralizedBloom::zeros(shape)?,
-            _ => GeneralizedBloom::bernoulli(shape, initial_zeros, random.next_u64())?,
+            1.0 => Generalized::zeros(shape)?,
+            _ => Generalized::bernoulli(shape, initial_zeros, random.next_u64())?,
         };
         let mut trial = Trial { filter, elements: Vec::new(), functions };
         for _ in 0..n {

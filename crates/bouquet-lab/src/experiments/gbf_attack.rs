@@ -1,4 +1,4 @@
-use bouquet::accuracy::generalized::GeneralizedBloom;
+use bouquet::accuracy::generalized::Generalized;
 use bouquet::theory::generalized::{Shape, bound};
 
 use super::papers::LAUFER;
@@ -21,7 +21,7 @@ fn attracted(lab: &Lab, (resets, sets): (u32, u32), ones: f64, levels: u32) -> R
     let shape = Shape { bits: M, resets, sets };
     let rounds = lab.try_play(&format!("{resets} {sets} {ones:.3} {levels}"), lab.rounds(100, 10), |random| {
         // The attacker's arrays; a table of several levels has one for each.
-        let forged = (0..levels).map(|_| GeneralizedBloom::bernoulli(shape, 1.0 - ones, random.next_u64()));
+        let forged = (0..levels).map(|_| Generalized::bernoulli(shape, 1.0 - ones, random.next_u64()));
         let forged = forged.collect::<bouquet::Result<Vec<_>>>()?;
         let requests = keys(random, 4_000);
         let attracted = |key: &&u64| forged.iter().any(|filter| filter.contains(*key));

@@ -1,4 +1,4 @@
-use bouquet::CountingBloom;
+use bouquet::Counting;
 use bouquet::theory::counters::{choice_bound, half_full_bound, limit_reaches, power_bound, reaches, value};
 
 use super::papers::TARKOMA;
@@ -22,7 +22,7 @@ const K: u32 = 7;
 fn values(lab: &Lab) -> Result<Vec<(f64, Mean)>> {
     let (m, n) = (100_000, 9_902);
     let rounds = lab.try_play("values", lab.rounds(100, 12), |random| {
-        let mut filter = CountingBloom::with_size(m, K)?;
+        let mut filter = Counting::with_size(m, K)?;
         for key in keys(random, n) {
             filter.insert(&key)?;
         }
@@ -41,7 +41,7 @@ fn values(lab: &Lab) -> Result<Vec<(f64, Mean)>> {
 fn run(lab: &Lab) -> Result<Report> {
     let rounds = lab.rounds(100_000, 5_000);
     let highest = lab.try_play("highest", rounds, |random| {
-        let mut filter = CountingBloom::with_size(M, K)?;
+        let mut filter = Counting::with_size(M, K)?;
         for key in keys(random, N) {
             filter.insert(&key)?;
         }

@@ -1,4 +1,4 @@
-use bouquet::CountingBloom;
+use bouquet::Counting;
 use bouquet::theory::counters::{half_full_bound, limit_reaches, power_bound, reaches, unreached, width};
 
 use super::papers::BRODER;
@@ -23,7 +23,7 @@ fn run(lab: &Lab) -> Result<Report> {
     let rounds = lab.rounds(100, 12);
     // Each round: how many counters are at least j, for every j.
     let filled = lab.play("counters", rounds, |random| -> Result<_> {
-        let mut filter = CountingBloom::with_size(M, K)?;
+        let mut filter = Counting::with_size(M, K)?;
         for key in keys(random, N) {
             filter.insert(&key)?;
         }

@@ -12,22 +12,22 @@ use crate::theory::generalized::{self, Shape};
 use crate::theory::{MAX_BITS, special};
 
 /// The registry's row.
-pub const KIND: Kind = kind!(GeneralizedBloom);
+pub const KIND: Kind = kind!(Generalized);
 
 /// A generalized Bloom filter. By rate its false negatives are at most 5 %.
 ///
 /// ```
-/// use bouquet::GeneralizedBloom;
-/// let mut filter = GeneralizedBloom::with_bounds(100, 0.02, 0.05)?;
+/// use bouquet::Generalized;
+/// let mut filter = Generalized::with_bounds(100, 0.02, 0.05)?;
 /// filter.insert("rose");
 /// assert!(filter.contains("rose"));
 /// assert!(!filter.contains("thistle"));
 ///
-/// let forged = GeneralizedBloom::ones(filter.shape())?;
+/// let forged = Generalized::ones(filter.shape())?;
 /// assert!(!forged.contains("rose") && !forged.contains("thistle"), "all ones contain nothing");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type GeneralizedBloom = Filter<Resetting>;
+pub type Generalized = Filter<Resetting>;
 
 const ITEMS: Parameter = Parameter { help: "keys that the filter is to remember", ..common::ITEMS };
 const FPR: Parameter = Parameter { help: "bound of the false-positive rate, whatever the bits are", ..common::FPR };
@@ -72,10 +72,10 @@ choices!(Start { Zeros = "zeros", Ones = "ones", Random = "random" });
 /// The settings of a generalized filter: by both bounds, by size and balance, or by size alone.
 ///
 /// ```
-/// use bouquet::{GeneralizedBloom, GeneralizedSettings};
+/// use bouquet::{Generalized, GeneralizedSettings};
 /// let functions = GeneralizedSettings { reset_hashes: Some(2), set_hashes: Some(3), ..Default::default() };
 /// let settings = GeneralizedSettings { items: Some(1_000), fnr: Some(0.0456), ..functions };
-/// assert_eq!(GeneralizedBloom::with(settings)?.shape().bits / 1_000, 255);
+/// assert_eq!(Generalized::with(settings)?.shape().bits / 1_000, 255);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -346,13 +346,13 @@ impl Resetting {
     }
 }
 
-impl GeneralizedBloom {
+impl Generalized {
     /// A filter for `items` keys whose false-positive rate is never above `fpr`, whatever it holds, and that misses no key with
     /// a greater chance than `fnr`. About 2 k0 k1 / fnr bits per key: hundreds.
     ///
     /// ```
-    /// use bouquet::GeneralizedBloom;
-    /// let filter = GeneralizedBloom::with_bounds(1_000, 0.016, 0.01)?;
+    /// use bouquet::Generalized;
+    /// let filter = Generalized::with_bounds(1_000, 0.016, 0.01)?;
     /// assert_eq!((filter.shape().resets, filter.shape().sets), (3, 3));
     /// assert_eq!(filter.shape().bits / 1_000, 1_789);
     /// assert!(filter.bound() <= 0.016 && filter.miss_bound(1_000) <= 0.01);
@@ -366,10 +366,10 @@ impl GeneralizedBloom {
     /// times that of its false negatives.
     ///
     /// ```
-    /// use bouquet::GeneralizedBloom;
-    /// let even = GeneralizedBloom::with_balance(1_000, 128_000, 1.0)?;
+    /// use bouquet::Generalized;
+    /// let even = Generalized::with_balance(1_000, 128_000, 1.0)?;
     /// assert!(even.bound() == 0.0625 && (even.miss_bound(1_000) - 0.0601).abs() < 5e-5);
-    /// let fewer_misses = GeneralizedBloom::with_balance(1_000, 128_000, 3.0)?;
+    /// let fewer_misses = Generalized::with_balance(1_000, 128_000, 3.0)?;
     /// assert!(fewer_misses.miss_bound(1_000) < even.miss_bound(1_000));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -385,11 +385,11 @@ impl GeneralizedBloom {
     /// A filter of this shape that begins with zeros: k0 = 0 makes it the standard filter.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, theory::generalized::Shape};
-    /// let mut filter = GeneralizedBloom::zeros(Shape { bits: 1_000, resets: 0, sets: 5 })?;
+    /// use bouquet::{Generalized, theory::generalized::Shape};
+    /// let mut filter = Generalized::zeros(Shape { bits: 1_000, resets: 0, sets: 5 })?;
     /// filter.insert_batch(&(0..100u64).collect::<Vec<_>>());
     /// assert!((0..100u64).all(|key| filter.contains(&key)), "no bit is ever reset");
-    /// assert!(GeneralizedBloom::zeros(Shape { bits: 1_000, resets: 0, sets: 0 }).is_err());
+    /// assert!(Generalized::zeros(Shape { bits: 1_000, resets: 0, sets: 0 }).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn zeros(shape: Shape) -> Result<Self> {
@@ -399,8 +399,8 @@ impl GeneralizedBloom {
     /// A filter of this shape that begins with ones.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, theory::generalized::Shape};
-    /// let mut filter = GeneralizedBloom::ones(Shape { bits: 1_000, resets: 2, sets: 2 })?;
+    /// use bouquet::{Generalized, theory::generalized::Shape};
+    /// let mut filter = Generalized::ones(Shape { bits: 1_000, resets: 2, sets: 2 })?;
     /// filter.insert("rose");
     /// assert_eq!(filter.bits().count_ones(), 998);
     /// assert!(filter.contains("rose") && !filter.contains("lily"));
@@ -413,12 +413,12 @@ impl GeneralizedBloom {
     /// A filter of this shape whose bits begin as zero with the chance `zeros` each, the same ones for the same seed.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, theory::generalized::Shape};
+    /// use bouquet::{Generalized, theory::generalized::Shape};
     /// let shape = Shape { bits: 100_000, resets: 2, sets: 2 };
-    /// let filter = GeneralizedBloom::bernoulli(shape, 0.25, 7)?;
+    /// let filter = Generalized::bernoulli(shape, 0.25, 7)?;
     /// assert!((filter.bits().fill() - 0.75).abs() < 0.007); // 5 standard deviations
-    /// assert_eq!(filter, GeneralizedBloom::bernoulli(shape, 0.25, 7)?);
-    /// assert_eq!(GeneralizedBloom::bernoulli(shape, 1.0, 7)?, GeneralizedBloom::zeros(shape)?);
+    /// assert_eq!(filter, Generalized::bernoulli(shape, 0.25, 7)?);
+    /// assert_eq!(Generalized::bernoulli(shape, 1.0, 7)?, Generalized::zeros(shape)?);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn bernoulli(shape: Shape, zeros: f64, seed: u64) -> Result<Self> {
@@ -440,13 +440,13 @@ impl GeneralizedBloom {
     /// shape alone: an empty filter that is made from them begins with zeros.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, store::BitStore, theory::generalized::Shape};
+    /// use bouquet::{Generalized, store::BitStore, theory::generalized::Shape};
     /// let shape = Shape { bits: 1_000, resets: 2, sets: 2 };
     /// let mut bits = BitStore::zeroed(1_000)?;
     /// (0..500).for_each(|index| assert!(bits.set(index)));
-    /// let filter = GeneralizedBloom::from_bits(shape, bits)?;
+    /// let filter = Generalized::from_bits(shape, bits)?;
     /// assert!((filter.rate_now() - 0.0630).abs() < 1e-4, "the worst there is");
-    /// assert!(GeneralizedBloom::from_bits(shape, BitStore::zeroed(999)?).is_err());
+    /// assert!(Generalized::from_bits(shape, BitStore::zeroed(999)?).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn from_bits(shape: Shape, bits: BitStore) -> Result<Self> {
@@ -459,9 +459,9 @@ impl GeneralizedBloom {
     /// The same content under other functions: for a filter that holds no keys yet, or one of those functions.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, hash::Hashing, theory::generalized::Shape};
+    /// use bouquet::{Generalized, hash::Hashing, theory::generalized::Shape};
     /// let shape = Shape { bits: 1_000, resets: 2, sets: 2 };
-    /// let mut filter = GeneralizedBloom::zeros(shape)?.under(Hashing::seeded(7));
+    /// let mut filter = Generalized::zeros(shape)?.under(Hashing::seeded(7));
     /// filter.insert("rose");
     /// assert!(filter.contains("rose") && !filter.under(Hashing::seeded(8)).contains("rose"));
     /// # Ok::<(), bouquet::Error>(())
@@ -475,8 +475,8 @@ impl GeneralizedBloom {
     /// m, k0 and k1, which tell its errors: see [`Shape`].
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, theory::generalized::Shape};
-    /// let shape = GeneralizedBloom::with_rate(1_000, 0.01)?.shape();
+    /// use bouquet::{Generalized, theory::generalized::Shape};
+    /// let shape = Generalized::with_rate(1_000, 0.01)?.shape();
     /// assert_eq!((shape.resets, shape.sets), (4, 3));
     /// assert!(shape.mean_miss_rate(1_000) < shape.miss_rate(1_000), "the average key is younger than the first");
     /// # Ok::<(), bouquet::Error>(())
@@ -489,8 +489,8 @@ impl GeneralizedBloom {
     /// The array.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, theory::generalized::Shape};
-    /// let filter = GeneralizedBloom::ones(Shape { bits: 1_000, resets: 2, sets: 2 })?;
+    /// use bouquet::{Generalized, theory::generalized::Shape};
+    /// let filter = Generalized::ones(Shape { bits: 1_000, resets: 2, sets: 2 })?;
     /// assert_eq!(filter.bits().count_ones(), 1_000);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -503,8 +503,8 @@ impl GeneralizedBloom {
     /// [`Shape::largest_rate`], a little more.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, theory::generalized::Shape};
-    /// let filter = GeneralizedBloom::ones(Shape { bits: 1_000, resets: 3, sets: 3 })?;
+    /// use bouquet::{Generalized, theory::generalized::Shape};
+    /// let filter = Generalized::ones(Shape { bits: 1_000, resets: 3, sets: 3 })?;
     /// assert_eq!(filter.bound(), 1.0 / 64.0);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -516,8 +516,8 @@ impl GeneralizedBloom {
     /// F_n, which the chance that one of the last `items` keys is missed never exceeds.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, theory::generalized::Shape};
-    /// let filter = GeneralizedBloom::zeros(Shape { bits: 12_800, resets: 2, sets: 2 })?;
+    /// use bouquet::{Generalized, theory::generalized::Shape};
+    /// let filter = Generalized::zeros(Shape { bits: 12_800, resets: 2, sets: 2 })?;
     /// assert!((filter.miss_bound(100) - 0.0601).abs() < 5e-5);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -530,10 +530,10 @@ impl GeneralizedBloom {
     /// The false-positive rate of this very content.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, theory::generalized::Shape};
+    /// use bouquet::{Generalized, theory::generalized::Shape};
     /// let shape = Shape { bits: 1_000, resets: 2, sets: 2 };
-    /// assert_eq!(GeneralizedBloom::ones(shape)?.rate_now(), 0.0);
-    /// assert!(GeneralizedBloom::bernoulli(shape, 0.5, 1)?.rate_now() > 0.06);
+    /// assert_eq!(Generalized::ones(shape)?.rate_now(), 0.0);
+    /// assert!(Generalized::bernoulli(shape, 0.5, 1)?.rate_now() > 0.06);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -545,10 +545,10 @@ impl GeneralizedBloom {
     /// another. How full it is need not be looked at.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, theory::generalized::Shape};
+    /// use bouquet::{Generalized, theory::generalized::Shape};
     /// let agreed = Shape { bits: 1_000, resets: 2, sets: 2 };
-    /// assert!(GeneralizedBloom::ones(agreed)?.validate(agreed).is_ok(), "it accepts nothing");
-    /// let forged = GeneralizedBloom::ones(Shape { resets: 0, ..agreed })?;
+    /// assert!(Generalized::ones(agreed)?.validate(agreed).is_ok(), "it accepts nothing");
+    /// let forged = Generalized::ones(Shape { resets: 0, ..agreed })?;
     /// assert!(forged.contains("everything") && forged.validate(agreed).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -561,8 +561,8 @@ impl GeneralizedBloom {
     /// Inserts a key that has these positions, from functions of the caller's. Positions beyond the end do nothing.
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, hash::UniversalHash, theory::generalized::Shape};
-    /// let mut filter = GeneralizedBloom::ones(Shape { bits: 1_280, resets: 2, sets: 2 })?;
+    /// use bouquet::{Generalized, hash::UniversalHash, theory::generalized::Shape};
+    /// let mut filter = Generalized::ones(Shape { bits: 1_280, resets: 2, sets: 2 })?;
     /// let functions: Vec<_> = UniversalHash::from_seed(1).take(4).collect();
     /// let positions = |key: u64| functions.iter().map(|hash| hash.position(key, 1_280)).collect::<Vec<_>>();
     /// let [rose, lily] = [1, 2].map(positions);
@@ -578,8 +578,8 @@ impl GeneralizedBloom {
     /// Whether a key that has these positions seems to be in the set; see [`insert_at`](Self::insert_at).
     ///
     /// ```
-    /// use bouquet::{GeneralizedBloom, theory::generalized::Shape};
-    /// let mut filter = GeneralizedBloom::zeros(Shape { bits: 10, resets: 2, sets: 2 })?;
+    /// use bouquet::{Generalized, theory::generalized::Shape};
+    /// let mut filter = Generalized::zeros(Shape { bits: 10, resets: 2, sets: 2 })?;
     /// filter.insert_at(&[3, 5], &[5, 7]);
     /// assert!(filter.bits().ones().eq([7]), "resetting goes before setting");
     /// assert!(filter.contains_at(&[3, 5], &[5, 7]), "what a key resets itself it does not miss");

@@ -123,9 +123,9 @@ impl MappedFilter {
     /// After an error the file is refused by every reader, or, if the error came at the very last step, is whole.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, AnyFilter, OpenOptions};
+    /// use bouquet::{Counting, AnyFilter, OpenOptions};
     /// # let path = std::env::temp_dir().join(format!("bouquet-close-{}.bq", std::process::id()));
-    /// AnyFilter::from_structure(CountingBloom::with_rate(1_000, 0.01)?)?.save(&path)?;
+    /// AnyFilter::from_structure(Counting::with_rate(1_000, 0.01)?)?.save(&path)?;
     /// for _ in 0..2 {
     ///     let mut filter = AnyFilter::open_writable(&path, &OpenOptions::default())?;
     ///     filter.insert()?.insert(b"rose".as_slice().into())?;

@@ -18,13 +18,13 @@ pub use crate::parts::counter_array::Arrangement;
 pub use crate::parts::counting_over::Policy;
 
 /// The registry's row.
-pub const KIND: Kind = kind!(CountingBloom);
+pub const KIND: Kind = kind!(Counting);
 
 /// A counting Bloom filter.
 ///
 /// ```
-/// use bouquet::CountingBloom;
-/// let mut filter = CountingBloom::with_rate(1_000, 0.01)?;
+/// use bouquet::Counting;
+/// let mut filter = Counting::with_rate(1_000, 0.01)?;
 /// filter.insert("rose")?;
 /// filter.insert("rose")?;
 /// assert_eq!(filter.count("rose").count, 2);
@@ -35,7 +35,7 @@ pub const KIND: Kind = kind!(CountingBloom);
 /// assert!(filter.remove("rose").is_err(), "nothing is left to remove");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type CountingBloom = Filter<CountingOver<MirroredCounters>>;
+pub type Counting = Filter<CountingOver<MirroredCounters>>;
 
 const WIDTH: Parameter = Parameter::count(
     "width",
@@ -54,9 +54,9 @@ const MIRROR: Parameter = Parameter::flag("mirror", "keep a bit per counter as w
 /// The settings of a counting Bloom filter.
 ///
 /// ```
-/// use bouquet::{CountingBloom, CountingSettings, counting::counting::Policy};
+/// use bouquet::{Counting, CountingSettings, counting::counting::Policy};
 /// let (items, width, policy) = (Some(1_000), Some(8), Some(Policy::Widen));
-/// let mut filter = CountingBloom::with(CountingSettings { items, width, policy, ..Default::default() })?;
+/// let mut filter = Counting::with(CountingSettings { items, width, policy, ..Default::default() })?;
 /// filter.insert_batch(&["rose"; 1_000])?;
 /// assert_eq!((filter.count("rose").count, filter.settings().width), (1_000, Some(10)));
 /// # Ok::<(), bouquet::Error>(())
@@ -304,12 +304,12 @@ impl Code for CountingOver<MirroredCounters> {
     }
 }
 
-impl CountingBloom {
+impl Counting {
     /// The counters.
     ///
     /// ```
-    /// use bouquet::CountingBloom;
-    /// let mut filter = CountingBloom::with_size(1_000, 5)?;
+    /// use bouquet::Counting;
+    /// let mut filter = Counting::with_size(1_000, 5)?;
     /// filter.insert("rose")?;
     /// assert_eq!((filter.counters().len(), filter.counters().iter().sum::<u64>()), (1_000, 5));
     /// # Ok::<(), bouquet::Error>(())

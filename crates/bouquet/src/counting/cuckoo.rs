@@ -11,13 +11,13 @@ use crate::store::field_max;
 use crate::theory::fingerprints;
 
 /// The registry's row.
-pub const KIND: Kind = kind!(CuckooFilter);
+pub const KIND: Kind = kind!(Cuckoo);
 
 /// A cuckoo filter.
 ///
 /// ```
-/// use bouquet::CuckooFilter;
-/// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
+/// use bouquet::Cuckoo;
+/// let mut filter = Cuckoo::with_rate(1_000, 0.01)?;
 /// filter.insert("rose")?;
 /// assert!(filter.contains("rose") && !filter.contains("thistle"));
 /// filter.remove("rose")?;
@@ -25,7 +25,7 @@ pub const KIND: Kind = kind!(CuckooFilter);
 /// assert!(filter.remove("rose").is_err(), "nothing is left to remove");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type CuckooFilter = Filter<Cuckoo>;
+pub type Cuckoo = Filter<CuckooTable>;
 
 /// Moves that an insertion may cause before the last fingerprint is set aside.
 const MOST_MOVES: u32 = 500;
@@ -58,8 +58,8 @@ const SEMISORT: Parameter =
 /// The settings of a cuckoo filter.
 ///
 /// ```
-/// use bouquet::{CuckooFilter, CuckooSettings};
-/// let mut filter = CuckooFilter::with(CuckooSettings { items: Some(1_000), counter: Some(8), ..Default::default() })?;
+/// use bouquet::{Cuckoo, CuckooSettings};
+/// let mut filter = Cuckoo::with(CuckooSettings { items: Some(1_000), counter: Some(8), ..Default::default() })?;
 /// for _ in 0..200 {
 ///     filter.insert("rose")?;
 /// }
@@ -100,7 +100,7 @@ impl ByRate for CuckooSettings {}
 
 /// Fingerprints in buckets.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Cuckoo {
+pub struct CuckooTable {
     table: Buckets,
     fingerprint: u32,
     counter: u32,
@@ -127,12 +127,12 @@ impl Design {
         Ok(Design { buckets, fingerprint, counter, shape })
     }
 
-    fn with(self, table: Buckets, random: SplitMix) -> Cuckoo {
-        Cuckoo { table, fingerprint: self.fingerprint, counter: self.counter, victim: None, random }
+    fn with(self, table: Buckets, random: SplitMix) -> CuckooTable {
+        CuckooTable { table, fingerprint: self.fingerprint, counter: self.counter, victim: None, random }
     }
 }
 
-impl Mechanism for Cuckoo {
+impl Mechanism for CuckooTable {
     const FACTS: Facts = Facts {
         id: "cuckoo",
         number: 70,
@@ -146,7 +146,7 @@ impl Mechanism for Cuckoo {
 
     const IN_PLACE: bool = true;
 
-    const SPECIALS: &'static [Special<CuckooFilter>] = &[Special::ask(
+    const SPECIALS: &'static [Special<Cuckoo>] = &[Special::ask(
         "fingerprints",
         Takes::Nothing,
         "the fingerprints with one of their buckets and their number: all that is left of the keys",
@@ -273,7 +273,7 @@ impl Mechanism for Cuckoo {
     }
 }
 
-impl Test for Cuckoo {
+impl Test for CuckooTable {
     #[inline]
     fn test(&self, key: Hashed<'_>) -> bool {
         let (fingerprint, first) = self.place(key.digest);
@@ -281,7 +281,7 @@ impl Test for Cuckoo {
     }
 }
 
-impl Put for Cuckoo {
+impl Put for CuckooTable {
     type Note<'a> = ();
     type Outcome = Result<bool>;
 
@@ -299,7 +299,7 @@ impl Put for Cuckoo {
     }
 }
 
-impl Take for Cuckoo {
+impl Take for CuckooTable {
     type Note<'a> = ();
 
     #[inline]
@@ -309,7 +309,7 @@ impl Take for Cuckoo {
     }
 }
 
-impl Tally for Cuckoo {
+impl Tally for CuckooTable {
     /// The truth or, as rarely as a false positive, more.
     #[inline]
     fn tally(&self, key: Hashed<'_>) -> Multiplicity {
@@ -327,13 +327,13 @@ impl Tally for Cuckoo {
     }
 }
 
-impl CuckooFilter {
+impl Cuckoo {
     /// A filter of `buckets` buckets of 4 slots for fingerprints of `fingerprint` bits.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// assert_eq!(CuckooFilter::with_size(1 << 15, 12)?.slots(), 1 << 17);
-    /// assert!(CuckooFilter::with_size(1 << 15, 0).is_err());
+    /// use bouquet::Cuckoo;
+    /// assert_eq!(Cuckoo::with_size(1 << 15, 12)?.slots(), 1 << 17);
+    /// assert!(Cuckoo::with_size(1 << 15, 0).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn with_size(buckets: u64, fingerprint: u32) -> Result<Self> {
@@ -343,8 +343,8 @@ impl CuckooFilter {
     /// The number of slots.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// assert_eq!(CuckooFilter::with_size(100, 8)?.slots(), 400);
+    /// use bouquet::Cuckoo;
+    /// assert_eq!(Cuckoo::with_size(100, 8)?.slots(), 400);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -355,8 +355,8 @@ impl CuckooFilter {
     /// The number of fingerprints, the one that waits for a place included.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// filter.insert("rose")?;
     /// assert_eq!(filter.used(), 2);
@@ -370,8 +370,8 @@ impl CuckooFilter {
     /// The fingerprints in the filter with one of their buckets and their number: all that is left of the keys.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_size(100, 8)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_size(100, 8)?;
     /// filter.insert("rose")?;
     /// let listed: Vec<_> = filter.fingerprints().collect();
     /// assert!(matches!(listed[..], [(bucket, 1..=255, 1)] if bucket < 100));
@@ -383,7 +383,7 @@ impl CuckooFilter {
     }
 }
 
-impl Cuckoo {
+impl CuckooTable {
     fn slots(&self) -> u64 {
         self.table.len() * u64::from(self.table.shape().slots())
     }
@@ -479,7 +479,10 @@ impl Cuckoo {
         if self.victim.is_some() {
             return Err(Error::Full {
                 // How many are in use would have to be counted, and a refusal must not cost more than an insertion.
-                what: format!("none of the {} slots can be freed for the key, and the spare one is in use", self.slots()),
+                what: format!(
+                    "none of the {} slots can be freed for the key, and the spare one is in use",
+                    self.slots()
+                ),
                 remedy: "make it for more `items` or with more `buckets`; a `counter` holds copies of a key".into(),
             });
         }

@@ -16,13 +16,13 @@ use crate::theory;
 pub use crate::store::lfsr::Register;
 
 /// The registry's row.
-pub const KIND: Kind = kind!(LfsrCounting);
+pub const KIND: Kind = kind!(LCbf);
 
 /// A counting filter of shift registers with a flag for each.
 ///
 /// ```
-/// use bouquet::LfsrCounting;
-/// let mut filter = LfsrCounting::with_rate(1_000, 0.01)?;
+/// use bouquet::LCbf;
+/// let mut filter = LCbf::with_rate(1_000, 0.01)?;
 /// filter.insert("rose")?;
 /// filter.insert("rose")?;
 /// assert_eq!(filter.count("rose").count, 2);
@@ -30,7 +30,7 @@ pub const KIND: Kind = kind!(LfsrCounting);
 /// assert!(filter.contains("rose") && !filter.contains("thistle"));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type LfsrCounting = Filter<CountingOver<FlaggedRegisters>>;
+pub type LCbf = Filter<CountingOver<FlaggedRegisters>>;
 
 /// Registers are told by their widths, the default first.
 impl Choice for Register {
@@ -47,15 +47,15 @@ const WIDTH: Parameter = Parameter::choice(
 /// The settings of a counting filter of shift registers.
 ///
 /// ```
-/// use bouquet::{LfsrCounting, LfsrCountingSettings, counting::l_cbf::Register};
+/// use bouquet::{LCbf, LCbfSettings, counting::l_cbf::Register};
 /// let width = Register::new(8);
-/// let mut filter = LfsrCounting::with(LfsrCountingSettings { items: Some(1_000), width, ..Default::default() })?;
+/// let mut filter = LCbf::with(LCbfSettings { items: Some(1_000), width, ..Default::default() })?;
 /// filter.insert_batch(&["rose"; 200])?;
 /// assert_eq!(filter.count("rose").count, 200);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct LfsrCountingSettings {
+pub struct LCbfSettings {
     /// Distinct keys that it is made for.
     pub items: Option<u64>,
     /// The false-positive rate with that many keys.
@@ -70,7 +70,7 @@ pub struct LfsrCountingSettings {
     pub policy: Option<Policy>,
 }
 
-impl Settings for LfsrCountingSettings {
+impl Settings for LCbfSettings {
     const FIELDS: Fields<Self> = fields![
         items: common::ITEMS,
         fpr: common::FPR,
@@ -81,16 +81,16 @@ impl Settings for LfsrCountingSettings {
     ];
 }
 
-impl ByRate for LfsrCountingSettings {}
+impl ByRate for LCbfSettings {}
 
-impl StoreSettings for LfsrCountingSettings {
+impl StoreSettings for LCbfSettings {
     fn sizes(&self) -> Sizes {
-        let LfsrCountingSettings { items, fpr, counters, hashes, .. } = *self;
+        let LCbfSettings { items, fpr, counters, hashes, .. } = *self;
         Sizes { items, fpr, counters, hashes }
     }
 
     fn sized(self, counters: u64, hashes: u32) -> Self {
-        LfsrCountingSettings { counters: Some(counters), hashes: Some(hashes), ..self }
+        LCbfSettings { counters: Some(counters), hashes: Some(hashes), ..self }
     }
 
     fn policy(&self) -> Policy {
@@ -98,7 +98,7 @@ impl StoreSettings for LfsrCountingSettings {
     }
 
     fn of_any_width(self) -> Self {
-        LfsrCountingSettings { width: None, ..self }
+        LCbfSettings { width: None, ..self }
     }
 }
 
@@ -181,25 +181,25 @@ impl CountingStore for FlaggedRegisters {
 
     const IN_PLACE: bool = true;
 
-    type Settings = LfsrCountingSettings;
+    type Settings = LCbfSettings;
 
-    fn resolve(settings: LfsrCountingSettings) -> Result<LfsrCountingSettings> {
+    fn resolve(settings: LCbfSettings) -> Result<LCbfSettings> {
         let (width, policy) = (WIDTH.need(settings.width)?, POLICY.need(settings.policy)?);
-        Ok(LfsrCountingSettings { width: Some(width), policy: Some(policy), ..settings })
+        Ok(LCbfSettings { width: Some(width), policy: Some(policy), ..settings })
     }
 
-    fn planned_bits(settings: &LfsrCountingSettings, places: &Places) -> Result<u64> {
+    fn planned_bits(settings: &LCbfSettings, places: &Places) -> Result<u64> {
         Counters::bits_needed(places.counters(), WIDTH.need(settings.width)?.width() + 1)
     }
 
-    fn empty(settings: &LfsrCountingSettings, places: &Places) -> Result<Self> {
+    fn empty(settings: &LCbfSettings, places: &Places) -> Result<Self> {
         let register = WIDTH.need(settings.width)?;
         let registers = LfsrCounters { register, states: Counters::zeroed(places.counters(), register.width())? };
         Ok(FlaggedRegisters { flags: BitStore::zeroed(places.counters())?, registers })
     }
 
-    fn settings(&self, resolved: &LfsrCountingSettings) -> LfsrCountingSettings {
-        LfsrCountingSettings { width: Some(self.registers.register), ..resolved.clone() }
+    fn settings(&self, resolved: &LCbfSettings) -> LCbfSettings {
+        LCbfSettings { width: Some(self.registers.register), ..resolved.clone() }
     }
 
     fn bits(&self) -> u64 {
@@ -226,7 +226,7 @@ impl CountingStore for FlaggedRegisters {
         encoder.counters(&self.registers.states);
     }
 
-    fn decode(settings: &LfsrCountingSettings, decoder: &mut Decoder<'_>, places: &Places) -> Result<Self> {
+    fn decode(settings: &LCbfSettings, decoder: &mut Decoder<'_>, places: &Places) -> Result<Self> {
         let register = WIDTH.need(settings.width)?;
         let flags = decoder.bits(places.counters())?;
         let states = decoder.counters(places.counters(), register.width())?;
@@ -239,12 +239,12 @@ impl CountingStore for FlaggedRegisters {
 
 impl TellsCounts for FlaggedRegisters {}
 
-impl LfsrCounting {
+impl LCbf {
     /// The flags: the bits of the plain Bloom filter of the same keys.
     ///
     /// ```
-    /// use bouquet::LfsrCounting;
-    /// let mut filter = LfsrCounting::with_rate(1_000, 0.01)?;
+    /// use bouquet::LCbf;
+    /// let mut filter = LCbf::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// assert_eq!(filter.flags().count_ones(), 7);
     /// # Ok::<(), bouquet::Error>(())

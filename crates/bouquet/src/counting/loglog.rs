@@ -17,12 +17,12 @@ use crate::store::Counters;
 use crate::theory::{self, loglog};
 
 /// The registry's row.
-pub const KIND: Kind = kind!(LogLog);
+pub const KIND: Kind = kind!(Loglog);
 
 /// A loglog Bloom filter.
 ///
 /// ```
-/// let mut filter = bouquet::LogLog::with_error(100, 0.1625)?;
+/// let mut filter = bouquet::Loglog::with_error(100, 0.1625)?;
 /// for _ in 0..10_000 {
 ///     filter.insert("rose");
 /// }
@@ -31,7 +31,7 @@ pub const KIND: Kind = kind!(LogLog);
 /// assert!(filter.contains("lily") && !filter.contains("iris"));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type LogLog = Filter<Draws>;
+pub type Loglog = Filter<Draws>;
 
 /// How the mean of a key's cells becomes a count.
 ///
@@ -69,15 +69,15 @@ const METER: Parameter =
 /// The settings of a loglog Bloom filter.
 ///
 /// ```
-/// use bouquet::{LogLog, LogLogSettings, counting::loglog::Estimator};
-/// let published = LogLogSettings { items: Some(100), estimator: Some(Estimator::Alpha), ..Default::default() };
-/// let mut filter = LogLog::with(published)?;
+/// use bouquet::{Loglog, LoglogSettings, counting::loglog::Estimator};
+/// let published = LoglogSettings { items: Some(100), estimator: Some(Estimator::Alpha), ..Default::default() };
+/// let mut filter = Loglog::with(published)?;
 /// filter.insert("rose");
 /// assert!(filter.estimate("rose") > 1.2, "as published, it is wrong for few");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct LogLogSettings {
+pub struct LoglogSettings {
     /// Distinct keys that it is made for.
     pub items: Option<u64>,
     /// The relative standard error of a count.
@@ -96,7 +96,7 @@ pub struct LogLogSettings {
     pub meter: Option<u64>,
 }
 
-impl Settings for LogLogSettings {
+impl Settings for LoglogSettings {
     const FIELDS: Fields<Self> = fields![
         items: common::ITEMS,
         error: ERROR,
@@ -110,7 +110,7 @@ impl Settings for LogLogSettings {
 }
 
 /// The places of a copy, copies, and bits of a cell that the settings describe.
-fn shape(settings: &LogLogSettings) -> Result<(Places, u32, u32)> {
+fn shape(settings: &LoglogSettings) -> Result<(Places, u32, u32)> {
     let copies = match settings.copies {
         Some(copies) => copies,
         None => {
@@ -158,7 +158,7 @@ impl Mechanism for Draws {
         parameters: &[],
     };
 
-    const SPECIALS: &'static [Special<LogLog>] = &[
+    const SPECIALS: &'static [Special<Loglog>] = &[
         Special::ask("estimate", Takes::Key, "the number of occurrences of a key, not rounded", |filter, key| {
             Ok(Reply::Real(filter.estimate(key.key()?)))
         }),
@@ -169,21 +169,21 @@ impl Mechanism for Draws {
         }),
     ];
 
-    type Settings = LogLogSettings;
+    type Settings = LoglogSettings;
 
-    fn resolve(asked: &LogLogSettings) -> Result<LogLogSettings> {
+    fn resolve(asked: &LoglogSettings) -> Result<LoglogSettings> {
         let (places, copies, _) = shape(asked)?;
-        Ok(LogLogSettings { cells: Some(places.counters()), copies: Some(copies), ..asked.clone() })
+        Ok(LoglogSettings { cells: Some(places.counters()), copies: Some(copies), ..asked.clone() })
     }
 
-    fn plan(settings: &LogLogSettings) -> Result<Plan> {
+    fn plan(settings: &LoglogSettings) -> Result<Plan> {
         let ((places, copies, width), items) = (shape(settings)?, settings.items);
         let rate = |items| loglog::rate(places.counters(), items, places.hashes(), copies);
         let bits = places.counters() * u64::from(width);
         Ok(Plan { bits, hashes: places.hashes().saturating_mul(copies), items, fpr: items.map(rate) })
     }
 
-    fn empty(settings: &LogLogSettings, hashing: &Hashing) -> Result<Self> {
+    fn empty(settings: &LoglogSettings, hashing: &Hashing) -> Result<Self> {
         let (places, copies, width) = shape(settings)?;
         let store = Counters::zeroed(places.counters(), width)?;
         // Meters with other numbers must not begin with the same draws.
@@ -192,7 +192,7 @@ impl Mechanism for Draws {
         Ok(Draws { cells: CounterArray { places, store }, copies, estimator, random })
     }
 
-    fn domain(settings: &LogLogSettings) -> String {
+    fn domain(settings: &LoglogSettings) -> String {
         let [hashes, copies] = [HASHES.need(settings.hashes).unwrap_or(0), settings.copies.unwrap_or(0)];
         format!("loglog {} {hashes} {copies}", settings.cells.unwrap_or(0))
     }
@@ -228,7 +228,7 @@ impl Mechanism for Draws {
         encoder.counters(&self.cells.store);
     }
 
-    fn decode(settings: &LogLogSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+    fn decode(settings: &LoglogSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
         let (places, copies, width) = shape(settings)?;
         let (items, random) = (decoder.state().u64()?, SplitMix::new(decoder.state().u64()?));
         let store = decoder.counters(places.counters(), width)?;
@@ -273,7 +273,7 @@ impl Unite for Draws {
     }
 
     /// Estimator and meter have no part in it.
-    fn alike(settings: &LogLogSettings, other: &LogLogSettings) -> Result<()> {
+    fn alike(settings: &LoglogSettings, other: &LoglogSettings) -> Result<()> {
         same("cells", settings.cells, other.cells)?;
         same("hashes", HASHES.need(settings.hashes)?, HASHES.need(other.hashes)?)?;
         same("copies", settings.copies, other.copies)?;
@@ -327,37 +327,37 @@ impl Draws {
     }
 }
 
-impl LogLog {
+impl Loglog {
     /// A filter for `items` distinct keys whose counts then have this relative standard error.
     ///
     /// ```
-    /// use bouquet::LogLog;
-    /// assert_eq!(LogLog::with_error(100, 0.1625)?.settings().copies, Some(64));
-    /// assert!(LogLog::with_error(0, 0.1).is_err() && LogLog::with_error(100, 0.0).is_err());
+    /// use bouquet::Loglog;
+    /// assert_eq!(Loglog::with_error(100, 0.1625)?.settings().copies, Some(64));
+    /// assert!(Loglog::with_error(0, 0.1).is_err() && Loglog::with_error(100, 0.0).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn with_error(items: u64, error: f64) -> Result<Self> {
-        Self::with(LogLogSettings { items: Some(items), error: Some(error), ..Default::default() })
+        Self::with(LoglogSettings { items: Some(items), error: Some(error), ..Default::default() })
     }
 
     /// A filter of `cells` cells of 5 bits, of which a key has `hashes` in each of `copies` copies.
     ///
     /// ```
-    /// use bouquet::LogLog;
-    /// assert_eq!(LogLog::with_size(10_000, 3, 32)?.stats().bits, 50_000);
-    /// assert!(LogLog::with_size(10_000, 0, 32).is_err());
+    /// use bouquet::Loglog;
+    /// assert_eq!(Loglog::with_size(10_000, 3, 32)?.stats().bits, 50_000);
+    /// assert!(Loglog::with_size(10_000, 0, 32).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn with_size(cells: u64, hashes: u32, copies: u32) -> Result<Self> {
         let (cells, hashes, copies) = (Some(cells), Some(hashes), Some(copies));
-        Self::with(LogLogSettings { cells, hashes, copies, ..Default::default() })
+        Self::with(LoglogSettings { cells, hashes, copies, ..Default::default() })
     }
 
     /// Inserts an occurrence that has a name: however often and wherever it is inserted, it counts once. Says whether the key
     /// was certainly new.
     ///
     /// ```
-    /// let mut filter = bouquet::LogLog::with_error(100, 0.25)?;
+    /// let mut filter = bouquet::Loglog::with_error(100, 0.25)?;
     /// filter.insert_occurrence("rose", &1u64);
     /// let once = filter.estimate("rose");
     /// for _ in 0..1_000 {
@@ -377,7 +377,7 @@ impl LogLog {
     /// The estimated number of occurrences; zero for a key that is certainly absent.
     ///
     /// ```
-    /// let mut filter = bouquet::LogLog::with_error(100, 0.1)?;
+    /// let mut filter = bouquet::Loglog::with_error(100, 0.1)?;
     /// (0..1_000).for_each(|_| { filter.insert("rose"); });
     /// assert!((filter.estimate("rose") / 1_000.0 - 1.0).abs() < 0.5);
     /// assert_eq!(filter.estimate("lily"), 0.0);
@@ -393,14 +393,14 @@ impl LogLog {
     /// would have made at that size. `None` when the number of cells is odd or the filter is keyed.
     ///
     /// ```
-    /// use bouquet::LogLog;
-    /// let (mut filter, mut small) = (LogLog::with_size(10_000, 3, 32)?, LogLog::with_size(5_000, 3, 32)?);
+    /// use bouquet::Loglog;
+    /// let (mut filter, mut small) = (Loglog::with_size(10_000, 3, 32)?, Loglog::with_size(5_000, 3, 32)?);
     /// for filter in [&mut filter, &mut small] {
     ///     (0..100u64).for_each(|id| { filter.insert_occurrence("rose", &id); });
     /// }
     /// let half = filter.folded()?.expect("10,000 is even");
     /// assert_eq!(half.estimate("rose"), small.estimate("rose"));
-    /// assert!(LogLog::with_size(9_999, 3, 32)?.folded()?.is_none());
+    /// assert!(Loglog::with_size(9_999, 3, 32)?.folded()?.is_none());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn folded(&self) -> Result<Option<Self>> {
@@ -409,7 +409,7 @@ impl LogLog {
         if !places.counters().is_multiple_of(2) || self.hashing.id().is_keyed() {
             return Ok(None);
         }
-        let settings = LogLogSettings { cells: Some(places.counters() / 2), ..self.settings() };
+        let settings = LoglogSettings { cells: Some(places.counters() / 2), ..self.settings() };
         let mut half = Draws { random: self.mechanism.random.clone(), ..Draws::empty(&settings, &self.hashing)? };
         let (mut cells, len) = (store.iter(), half.cells.store.len());
         half.cells.store.update_each(0..len, |_| cells.next().unwrap_or(0).max(cells.next().unwrap_or(0)));

@@ -12,20 +12,20 @@ use crate::shell::{ByRate, Choice, Fields, Filter, Settings, choices, fields};
 use crate::store::BitStore;
 
 /// The registry's row.
-pub const KIND: Kind = kind!(MultilayerCounting);
+pub const KIND: Kind = kind!(MlCcbf);
 
 /// A counting filter whose counters are columns of ones: half the memory, no overflow.
 ///
 /// ```
-/// use bouquet::MultilayerCounting;
-/// let mut filter = MultilayerCounting::with_rate(1_000, 0.01)?;
+/// use bouquet::MlCcbf;
+/// let mut filter = MlCcbf::with_rate(1_000, 0.01)?;
 /// for _ in 0..10_000 {
 ///     filter.insert("rose")?;
 /// }
 /// assert_eq!(filter.count("rose").count, 10_000);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type MultilayerCounting = Filter<CountingOver<UnaryCounters>>;
+pub type MlCcbf = Filter<CountingOver<UnaryCounters>>;
 
 /// The number of counters in a block.
 ///
@@ -69,14 +69,14 @@ const BLOCK: Parameter = Parameter::choice(
 /// The settings of a multilayer counting filter.
 ///
 /// ```
-/// use bouquet::{MultilayerCounting, MultilayerCountingSettings, counting::ml_ccbf::Block};
+/// use bouquet::{MlCcbf, MlCcbfSettings, counting::ml_ccbf::Block};
 /// let block = Some(Block::Of128);
-/// let filter = MultilayerCounting::with(MultilayerCountingSettings { items: Some(1_000), block, ..Default::default() })?;
-/// assert!(filter.stats().bits > MultilayerCounting::with_rate(1_000, 0.01)?.stats().bits, "more blocks to index");
+/// let filter = MlCcbf::with(MlCcbfSettings { items: Some(1_000), block, ..Default::default() })?;
+/// assert!(filter.stats().bits > MlCcbf::with_rate(1_000, 0.01)?.stats().bits, "more blocks to index");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct MultilayerCountingSettings {
+pub struct MlCcbfSettings {
     /// Distinct keys that it is made for.
     pub items: Option<u64>,
     /// The false-positive rate with that many keys.
@@ -89,7 +89,7 @@ pub struct MultilayerCountingSettings {
     pub block: Option<Block>,
 }
 
-impl Settings for MultilayerCountingSettings {
+impl Settings for MlCcbfSettings {
     const FIELDS: Fields<Self> = fields![
         items: common::ITEMS,
         fpr: common::FPR,
@@ -102,22 +102,22 @@ impl Settings for MultilayerCountingSettings {
     const DESIGN: &'static [&'static str] = &[common::ITEMS.name, common::FPR.name, BLOCK.name];
 }
 
-impl ByRate for MultilayerCountingSettings {}
+impl ByRate for MlCcbfSettings {}
 
-impl StoreSettings for MultilayerCountingSettings {
+impl StoreSettings for MlCcbfSettings {
     fn sizes(&self) -> Sizes {
-        let MultilayerCountingSettings { items, fpr, counters, hashes, .. } = *self;
+        let MlCcbfSettings { items, fpr, counters, hashes, .. } = *self;
         Sizes { items, fpr, counters, hashes }
     }
 
     fn sized(self, counters: u64, hashes: u32) -> Self {
-        MultilayerCountingSettings { counters: Some(counters), hashes: Some(hashes), ..self }
+        MlCcbfSettings { counters: Some(counters), hashes: Some(hashes), ..self }
     }
 }
 
 /// The counters of a block, and the sum of all counters that there is to be room for: with the planned items or, when
 /// they are not given, half full.
-fn shape(settings: &MultilayerCountingSettings, places: &Places) -> Result<(u64, u64)> {
+fn shape(settings: &MlCcbfSettings, places: &Places) -> Result<(u64, u64)> {
     let half_full = (places.counters() as f64 * std::f64::consts::LN_2).ceil() as u64;
     let sum = settings.items.map_or(half_full, |items| items.saturating_mul(places.hashes().into()));
     Ok((BLOCK.need(settings.block)?.counters(), sum))
@@ -173,18 +173,18 @@ impl CountingStore for UnaryCounters {
 
     const IN_PLACE: bool = false;
 
-    type Settings = MultilayerCountingSettings;
+    type Settings = MlCcbfSettings;
 
-    fn resolve(settings: MultilayerCountingSettings) -> Result<MultilayerCountingSettings> {
-        Ok(MultilayerCountingSettings { block: Some(BLOCK.need(settings.block)?), ..settings })
+    fn resolve(settings: MlCcbfSettings) -> Result<MlCcbfSettings> {
+        Ok(MlCcbfSettings { block: Some(BLOCK.need(settings.block)?), ..settings })
     }
 
-    fn planned_bits(settings: &MultilayerCountingSettings, places: &Places) -> Result<u64> {
+    fn planned_bits(settings: &MlCcbfSettings, places: &Places) -> Result<u64> {
         let (block, sum) = shape(settings, places)?;
         Ok(UnaryCounters::planned_bits(places.counters(), block, sum))
     }
 
-    fn empty(settings: &MultilayerCountingSettings, places: &Places) -> Result<Self> {
+    fn empty(settings: &MlCcbfSettings, places: &Places) -> Result<Self> {
         let (block, sum) = shape(settings, places)?;
         UnaryCounters::zeroed(places.counters(), block, sum)
     }
@@ -201,7 +201,7 @@ impl CountingStore for UnaryCounters {
         UnaryCounters::encode(self, encoder);
     }
 
-    fn decode(settings: &MultilayerCountingSettings, decoder: &mut Decoder<'_>, places: &Places) -> Result<Self> {
+    fn decode(settings: &MlCcbfSettings, decoder: &mut Decoder<'_>, places: &Places) -> Result<Self> {
         UnaryCounters::decode(decoder, places.counters(), BLOCK.need(settings.block)?.counters())
     }
 
@@ -213,12 +213,12 @@ impl CountingStore for UnaryCounters {
 
 impl TellsCounts for UnaryCounters {}
 
-impl MultilayerCounting {
+impl MlCcbf {
     /// Layer 0: the bits of the plain Bloom filter of the same keys.
     ///
     /// ```
-    /// use bouquet::MultilayerCounting;
-    /// let mut filter = MultilayerCounting::with_rate(1_000, 0.01)?;
+    /// use bouquet::MlCcbf;
+    /// let mut filter = MlCcbf::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// assert_eq!(filter.first_layer().count_ones(), 7);
     /// # Ok::<(), bouquet::Error>(())

@@ -15,17 +15,17 @@ mod settings;
 mod tuple_space;
 
 use settings::{MODE, WIDTH, places};
-pub use settings::{Mode, PrunedSettings};
+pub use settings::{Mode, PrunedCountingSettings};
 pub use tuple_space::{Prefix, TupleSpace};
 
 /// The registry's row.
-pub const KIND: Kind = kind!(PrunedTable);
+pub const KIND: Kind = kind!(PrunedCounting);
 
 /// A hash table with a counting filter and pruned buckets.
 ///
 /// ```
-/// use bouquet::PrunedTable;
-/// let mut petals = PrunedTable::with_capacity(1_000)?;
+/// use bouquet::PrunedCounting;
+/// let mut petals = PrunedCounting::with_capacity(1_000)?;
 /// petals.insert("rose", b"five")?;
 /// assert_eq!(petals.value("rose"), Some(b"five".as_slice()));
 /// assert_eq!(petals.value("lily"), None);
@@ -33,7 +33,7 @@ pub const KIND: Kind = kind!(PrunedTable);
 /// assert!(!petals.contains("rose"));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type PrunedTable = Filter<Pruned>;
+pub type PrunedCounting = Filter<Pruned>;
 
 /// Bits of a boost.
 const BOOST_BITS: u32 = 8;
@@ -104,7 +104,7 @@ impl Mechanism for Pruned {
 
     const NEEDS_BYTES: bool = true;
 
-    const SPECIALS: &'static [Special<PrunedTable>] = &[
+    const SPECIALS: &'static [Special<PrunedCounting>] = &[
         Special::ask("crowded", Takes::Nothing, "the items beyond the first of their bucket", |table, _| {
             Ok(table.crowded().into())
         }),
@@ -116,14 +116,14 @@ impl Mechanism for Pruned {
         ),
     ];
 
-    type Settings = PrunedSettings;
+    type Settings = PrunedCountingSettings;
 
-    fn resolve(asked: &PrunedSettings) -> Result<PrunedSettings> {
+    fn resolve(asked: &PrunedCountingSettings) -> Result<PrunedCountingSettings> {
         asked.resolved()
     }
 
     /// The plan takes keys and values to have 8 bytes each.
-    fn plan(settings: &PrunedSettings) -> Result<Plan> {
+    fn plan(settings: &PrunedCountingSettings) -> Result<Plan> {
         let (places, width, items) = (places(settings)?, WIDTH.need(settings.width)?, settings.items);
         let bytes = items.unwrap_or(0).checked_mul(ITEM_HEAD + 2 * PLANNED_BYTES);
         let bits =
@@ -132,7 +132,7 @@ impl Mechanism for Pruned {
         Ok(Plan { bits, hashes: places.hashes(), items, fpr: None })
     }
 
-    fn empty(settings: &PrunedSettings, _: &Hashing) -> Result<Self> {
+    fn empty(settings: &PrunedCountingSettings, _: &Hashing) -> Result<Self> {
         let places = places(settings)?;
         Ok(Pruned {
             at_home: Words::zeroed(places.counters())?,
@@ -147,7 +147,7 @@ impl Mechanism for Pruned {
         })
     }
 
-    fn domain(settings: &PrunedSettings) -> String {
+    fn domain(settings: &PrunedCountingSettings) -> String {
         places(settings).map_or(String::new(), |places| places.domain())
     }
 
@@ -179,7 +179,7 @@ impl Mechanism for Pruned {
         encoder.bytes(self.items_to_bytes());
     }
 
-    fn decode(settings: &PrunedSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+    fn decode(settings: &PrunedCountingSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
         let mut table = Self::empty(settings, decoder.config().hashing())?;
         let has_boosts = decoder.state().u8()?;
         if has_boosts > 1 {
@@ -242,36 +242,36 @@ impl Lookup for Pruned {
     }
 }
 
-impl PrunedTable {
+impl PrunedCounting {
     /// A table for `items` keys: 12.8 buckets for each, k = 9, counters of 4 bits.
     ///
     /// ```
-    /// use bouquet::PrunedTable;
-    /// assert_eq!(PrunedTable::with_capacity(10_000)?.settings().counters, Some(128_000));
-    /// assert!(PrunedTable::with_capacity(0).is_err());
+    /// use bouquet::PrunedCounting;
+    /// assert_eq!(PrunedCounting::with_capacity(10_000)?.settings().counters, Some(128_000));
+    /// assert!(PrunedCounting::with_capacity(0).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn with_capacity(items: u64) -> Result<Self> {
-        Self::with(PrunedSettings { items: Some(items), ..Default::default() })
+        Self::with(PrunedCountingSettings { items: Some(items), ..Default::default() })
     }
 
     /// A table of `buckets` buckets, `hashes` of them for each key, with counters of 4 bits.
     ///
     /// ```
-    /// use bouquet::PrunedTable;
-    /// assert_eq!(PrunedTable::with_size(1_000, 5)?.settings().width, Some(4));
-    /// assert!(PrunedTable::with_size(1_000, 0).is_err());
+    /// use bouquet::PrunedCounting;
+    /// assert_eq!(PrunedCounting::with_size(1_000, 5)?.settings().width, Some(4));
+    /// assert!(PrunedCounting::with_size(1_000, 0).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn with_size(buckets: u64, hashes: u32) -> Result<Self> {
-        Self::with(PrunedSettings { counters: Some(buckets), hashes: Some(hashes), ..Default::default() })
+        Self::with(PrunedCountingSettings { counters: Some(buckets), hashes: Some(hashes), ..Default::default() })
     }
 
     /// Puts a value under a key, in the place of the one that it may have, and says whether the key is new.
     ///
     /// ```
-    /// use bouquet::PrunedTable;
-    /// let mut colours = PrunedTable::with_capacity(100)?;
+    /// use bouquet::PrunedCounting;
+    /// let mut colours = PrunedCounting::with_capacity(100)?;
     /// assert!(colours.insert("rose", b"red")?);
     /// assert!(!colours.insert("rose", b"white")?);
     /// assert_eq!(colours.value("rose"), Some(b"white".as_slice()));
@@ -284,8 +284,8 @@ impl PrunedTable {
     /// Takes one copy of a key out, and with the last its value, or says [`Error::NotPresent`].
     ///
     /// ```
-    /// use bouquet::{Error, PrunedTable};
-    /// let mut table = PrunedTable::with_capacity(100)?;
+    /// use bouquet::{Error, PrunedCounting};
+    /// let mut table = PrunedCounting::with_capacity(100)?;
     /// table.insert("rose", b"red")?;
     /// table.remove("rose")?;
     /// assert!(matches!(table.remove("rose"), Err(Error::NotPresent)));
@@ -298,8 +298,8 @@ impl PrunedTable {
     /// The value of a key, without a copy.
     ///
     /// ```
-    /// use bouquet::PrunedTable;
-    /// let mut colours = PrunedTable::with_capacity(100)?;
+    /// use bouquet::PrunedCounting;
+    /// let mut colours = PrunedCounting::with_capacity(100)?;
     /// colours.insert("rose", b"red")?;
     /// assert_eq!((colours.value("rose"), colours.value("lily")), (Some(b"red".as_slice()), None));
     /// # Ok::<(), bouquet::Error>(())
@@ -312,8 +312,8 @@ impl PrunedTable {
     /// The number of keys.
     ///
     /// ```
-    /// use bouquet::PrunedTable;
-    /// let mut table = PrunedTable::with_capacity(100)?;
+    /// use bouquet::PrunedCounting;
+    /// let mut table = PrunedCounting::with_capacity(100)?;
     /// table.insert("rose", b"red")?;
     /// table.insert("rose", b"white")?;
     /// assert_eq!(table.len(), 1);
@@ -327,8 +327,8 @@ impl PrunedTable {
     /// Whether there is no key.
     ///
     /// ```
-    /// use bouquet::PrunedTable;
-    /// assert!(PrunedTable::with_capacity(100)?.is_empty());
+    /// use bouquet::PrunedCounting;
+    /// assert!(PrunedCounting::with_capacity(100)?.is_empty());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -339,8 +339,8 @@ impl PrunedTable {
     /// The keys with their values, in no particular order.
     ///
     /// ```
-    /// use bouquet::PrunedTable;
-    /// let mut table = PrunedTable::with_capacity(100)?;
+    /// use bouquet::PrunedCounting;
+    /// let mut table = PrunedCounting::with_capacity(100)?;
     /// table.insert("rose", b"red")?;
     /// assert!(table.iter().eq([(b"rose".as_slice(), b"red".as_slice())]));
     /// # Ok::<(), bouquet::Error>(())

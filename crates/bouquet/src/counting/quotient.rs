@@ -27,13 +27,13 @@ use table::{Removed, Table};
 use three_bit::ThreeBit;
 
 /// The registry's row.
-pub const KIND: Kind = kind!(QuotientFilter);
+pub const KIND: Kind = kind!(Quotient);
 
 /// A quotient filter with counts.
 ///
 /// ```
-/// use bouquet::QuotientFilter;
-/// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+/// use bouquet::Quotient;
+/// let mut filter = Quotient::with_rate(1_000, 0.01)?;
 /// for _ in 0..1_000 {
 ///     filter.insert("rose")?;
 /// }
@@ -47,8 +47,8 @@ pub const KIND: Kind = kind!(QuotientFilter);
 /// Two filters merge into the same filter, bit for bit, as from inserting everything into one:
 ///
 /// ```
-/// # use bouquet::QuotientFilter;
-/// let mut here = QuotientFilter::with_rate(1_000, 0.01)?;
+/// # use bouquet::Quotient;
+/// let mut here = Quotient::with_rate(1_000, 0.01)?;
 /// let mut there = here.clone();
 /// here.insert("rose")?;
 /// there.insert_batch(&["rose", "lily"])?;
@@ -63,8 +63,8 @@ pub const KIND: Kind = kind!(QuotientFilter);
 /// as they are; [`Error::Full`] when remainders have only 2 bits left:
 ///
 /// ```
-/// # use bouquet::QuotientFilter;
-/// let mut filter = QuotientFilter::with_size(10, 8)?;
+/// # use bouquet::Quotient;
+/// let mut filter = Quotient::with_size(10, 8)?;
 /// filter.insert("rose")?;
 /// assert_eq!(filter.capacity(), 972);
 /// filter.grow()?;
@@ -72,11 +72,11 @@ pub const KIND: Kind = kind!(QuotientFilter);
 /// assert_eq!((filter.settings().quotient, filter.settings().remainder), (Some(11), Some(7)));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type QuotientFilter = Filter<Quotient>;
+pub type Quotient = Filter<QuotientTable>;
 
 /// Remainders in runs, with counts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Quotient {
+pub struct QuotientTable {
     slots: Slots,
     shape: Shape,
     /// Slots in use.
@@ -85,7 +85,7 @@ pub struct Quotient {
     distinct: u64,
 }
 
-impl Mechanism for Quotient {
+impl Mechanism for QuotientTable {
     const FACTS: Facts = Facts {
         id: "quotient",
         number: 71,
@@ -97,7 +97,7 @@ impl Mechanism for Quotient {
         parameters: &[],
     };
 
-    const SPECIALS: &'static [Special<QuotientFilter>] = &[Special::ask(
+    const SPECIALS: &'static [Special<Quotient>] = &[Special::ask(
         "fingerprints",
         Takes::Nothing,
         "the hashes in the filter with their counts: all that is left of the keys",
@@ -176,7 +176,7 @@ impl Mechanism for Quotient {
             ];
             Slots::Ranked(Ranked::from_stores(slots, r, &stores)?)
         };
-        (Quotient { slots, shape, used: 0, distinct: 0 }).counted()
+        (QuotientTable { slots, shape, used: 0, distinct: 0 }).counted()
     }
 
     #[inline]
@@ -191,7 +191,7 @@ impl Mechanism for Quotient {
     }
 }
 
-impl Test for Quotient {
+impl Test for QuotientTable {
     #[inline]
     fn test(&self, Hashed { digest, .. }: Hashed<'_>) -> bool {
         // Half of the homes have no run, and then the remainder is not needed.
@@ -202,7 +202,7 @@ impl Test for Quotient {
     }
 }
 
-impl Put for Quotient {
+impl Put for QuotientTable {
     type Note<'a> = ();
     type Outcome = Result<bool>;
 
@@ -214,7 +214,7 @@ impl Put for Quotient {
     }
 }
 
-impl Take for Quotient {
+impl Take for QuotientTable {
     type Note<'a> = ();
 
     #[inline]
@@ -228,7 +228,7 @@ impl Take for Quotient {
     }
 }
 
-impl Tally for Quotient {
+impl Tally for QuotientTable {
     /// The truth or, as rarely as a false positive, more.
     fn tally(&self, key: Hashed<'_>) -> Multiplicity {
         let (home, remainder) = self.shape.place(key.digest);
@@ -237,7 +237,7 @@ impl Tally for Quotient {
     }
 }
 
-impl Expand for Quotient {
+impl Expand for QuotientTable {
     fn capacity(&self) -> u64 {
         self.shape.capacity
     }
@@ -255,7 +255,7 @@ impl Expand for Quotient {
     }
 }
 
-impl Unite for Quotient {
+impl Unite for QuotientTable {
     /// In one pass over both. [`Error::Full`] when the union does not fit; nothing has changed then.
     fn unite(&mut self, other: &Self) -> Result<()> {
         let both = joined(self.fingerprints(), other.fingerprints());
@@ -264,7 +264,7 @@ impl Unite for Quotient {
     }
 }
 
-impl Meet for Quotient {
+impl Meet for QuotientTable {
     /// Keeps each hash as often as both have it.
     fn meet(&mut self, other: &Self) -> Result<()> {
         let both = joined(self.fingerprints(), other.fingerprints()).map(|(hash, a, b)| (hash, a.min(b)));
@@ -277,19 +277,19 @@ impl Meet for Quotient {
     }
 }
 
-impl shell::Code for Quotient {
+impl shell::Code for QuotientTable {
     fn entropy_bits(&self) -> f64 {
         self.stores().iter().map(|store| store.len() as f64 * special::entropy(store.fill())).sum()
     }
 }
 
-impl QuotientFilter {
+impl Quotient {
     /// A filter of 2^`quotient` slots for remainders of `remainder` bits.
     ///
     /// ```
-    /// use bouquet::QuotientFilter;
-    /// assert_eq!(QuotientFilter::with_size(10, 8)?.capacity(), 972);
-    /// assert!(QuotientFilter::with_size(10, 1).is_err());
+    /// use bouquet::Quotient;
+    /// assert_eq!(Quotient::with_size(10, 8)?.capacity(), 972);
+    /// assert!(Quotient::with_size(10, 1).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn with_size(quotient: u32, remainder: u32) -> Result<Self> {
@@ -299,8 +299,8 @@ impl QuotientFilter {
     /// The slots in use. A key takes one, more copies of it a few.
     ///
     /// ```
-    /// use bouquet::QuotientFilter;
-    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::Quotient;
+    /// let mut filter = Quotient::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// assert_eq!(filter.used(), 1);
     /// # Ok::<(), bouquet::Error>(())
@@ -313,8 +313,8 @@ impl QuotientFilter {
     /// Different hashes: the number of different keys, or slightly less.
     ///
     /// ```
-    /// use bouquet::QuotientFilter;
-    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::Quotient;
+    /// let mut filter = Quotient::with_rate(1_000, 0.01)?;
     /// filter.insert_batch(&["rose", "rose", "lily"])?;
     /// assert_eq!((filter.items(), filter.distinct()), (3, 2));
     /// # Ok::<(), bouquet::Error>(())
@@ -327,8 +327,8 @@ impl QuotientFilter {
     /// Inserts a key `times` times, at the cost of one insertion or so, and says whether it was certainly new.
     ///
     /// ```
-    /// use bouquet::QuotientFilter;
-    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::Quotient;
+    /// let mut filter = Quotient::with_rate(1_000, 0.01)?;
     /// filter.insert_many("rose", 1_000_000)?;
     /// assert_eq!(filter.count("rose").count, 1_000_000);
     /// # Ok::<(), bouquet::Error>(())
@@ -343,9 +343,9 @@ impl QuotientFilter {
     }
 }
 
-impl Quotient {
+impl QuotientTable {
     fn zeroed(shape: Shape) -> Result<Self> {
-        Ok(Quotient { slots: shape.zeroed()?, shape, used: 0, distinct: 0 })
+        Ok(QuotientTable { slots: shape.zeroed()?, shape, used: 0, distinct: 0 })
     }
 
     #[inline(always)]

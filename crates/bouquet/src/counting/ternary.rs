@@ -14,13 +14,13 @@ use crate::store::ternary::{Form, TernaryCells};
 use crate::theory;
 
 /// The registry's row.
-pub const KIND: Kind = kind!(TernaryBloom);
+pub const KIND: Kind = kind!(Ternary);
 
 /// A counting filter of the smallest cells, which tells when it cannot tell.
 ///
 /// ```
-/// use bouquet::{Error, TernaryBloom, counting::ternary::Membership};
-/// let mut filter = TernaryBloom::with_rate(1_000, 0.01)?;
+/// use bouquet::{Error, Ternary, counting::ternary::Membership};
+/// let mut filter = Ternary::with_rate(1_000, 0.01)?;
 /// filter.insert("rose")?;
 /// assert_eq!(filter.query("rose"), Membership::Yes);
 /// filter.remove("rose")?;
@@ -31,13 +31,13 @@ pub const KIND: Kind = kind!(TernaryBloom);
 /// assert!(matches!(filter.remove("iris"), Err(Error::Ambiguous { .. })));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type TernaryBloom = Filter<CountingOver<TernaryCells>>;
+pub type Ternary = Filter<CountingOver<TernaryCells>>;
 
 /// What a ternary filter knows of a key.
 ///
 /// ```
-/// use bouquet::{TernaryBloom, counting::ternary::Membership};
-/// assert_eq!(TernaryBloom::with_rate(1_000, 0.01)?.query("rose"), Membership::No);
+/// use bouquet::{Ternary, counting::ternary::Membership};
+/// assert_eq!(Ternary::with_rate(1_000, 0.01)?.query("rose"), Membership::No);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,10 +73,10 @@ const PACKED: Parameter = Parameter::flag("packed", "five cells in a byte, for t
 /// The settings of a ternary Bloom filter.
 ///
 /// ```
-/// use bouquet::{TernaryBloom, TernarySettings, counting::ternary::Levels};
+/// use bouquet::{Ternary, TernarySettings, counting::ternary::Levels};
 /// let (levels, packed) = (Some(Levels::Three), Some(true));
 /// let settings = TernarySettings { counters: Some(1_000), hashes: Some(7), levels, packed, ..Default::default() };
-/// assert_eq!(TernaryBloom::with(settings)?.stats().bits, 1_600);
+/// assert_eq!(Ternary::with(settings)?.stats().bits, 1_600);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -180,7 +180,7 @@ impl CountingStore for TernaryCells {
     const IN_PLACE: bool = true;
     const KEEPS_FROZEN_KEYS: bool = true;
 
-    const SPECIALS: &'static [Special<TernaryBloom>] = &[
+    const SPECIALS: &'static [Special<Ternary>] = &[
         CountingOver::TO_BLOOM,
         Special::ask("certainty", Takes::Key, "yes, no, or ? where every cell of the key is X", |filter, argument| {
             Ok(match filter.query(argument.key()?) {
@@ -233,12 +233,12 @@ impl CountingStore for TernaryCells {
     }
 }
 
-impl TernaryBloom {
+impl Ternary {
     /// What is known of the key; [`contains`](Self::contains) takes indeterminable for yes.
     ///
     /// ```
-    /// use bouquet::{TernaryBloom, counting::ternary::Membership};
-    /// let mut filter = TernaryBloom::with_rate(1_000, 0.01)?;
+    /// use bouquet::{Ternary, counting::ternary::Membership};
+    /// let mut filter = Ternary::with_rate(1_000, 0.01)?;
     /// ["rose", "iris", "iris", "iris"].map(|key| filter.insert(key).is_ok());
     /// let answers = ["rose", "iris", "lily"].map(|key| filter.query(key));
     /// assert_eq!(answers, [Membership::Yes, Membership::Indeterminable, Membership::No]);

@@ -18,7 +18,7 @@
 //! | [`Universal`](Family::Universal) | ((cᵢ x + dᵢ) mod 2⁶¹-1) mod m | integer keys with entropy, proofs |
 //! | [`Fig2`](Family::Fig2), [`SdbmMersenne`](Family::SdbmMersenne), [`SquidMd5`](Family::SquidMd5) | those of papers | replication only |
 //!
-//! Beside the families stand [`OneHash`] (k prime slices and one word), [`Positions::in_slices`] (k equal slices) and
+//! Beside the families stand [`PrimeSlices`] (k prime slices and one word), [`Positions::in_slices`] (k equal slices) and
 //! [`Choices`] (the least loaded of d buckets).
 //!
 //! # Which reduction
@@ -69,7 +69,7 @@ pub use choices::Choices;
 pub(crate) use digest::STREAM;
 pub use digest::{Digest, HashId, Hashing, Secret};
 pub use family::{Family, Halving, Reduction};
-pub use one_hash::OneHash;
+pub use one_hash::PrimeSlices;
 pub(crate) use one_hash::prime_from;
 pub(crate) use probes::{GOLDEN, Ring};
 pub use probes::{ModularProbes, Positions, Probes, modular_probes, probes};

@@ -17,15 +17,15 @@ const LARGEST_SLICE: u64 = 1 << 44;
 /// The prime slices of a one-hashing filter.
 ///
 /// ```
-/// use bouquet::hash::OneHash;
-/// let slices = OneHash::new(10_000, 7)?;
+/// use bouquet::hash::PrimeSlices;
+/// let slices = PrimeSlices::new(10_000, 7)?;
 /// assert_eq!(slices.primes().collect::<Vec<_>>(), [1409, 1423, 1427, 1429, 1433, 1439, 1447]);
 /// assert_eq!(slices.total(), 10_007);
 /// assert_eq!(slices.positions(1_000_000)[0], 1_000_000 % 1409);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OneHash {
+pub struct PrimeSlices {
     slices: Vec<Slice>,
 }
 
@@ -48,7 +48,7 @@ impl Slice {
     }
 }
 
-impl OneHash {
+impl PrimeSlices {
     /// The sum of the first k primes, the least m for k positions.
     pub(crate) fn least_bits(k: u32) -> u64 {
         std::iter::successors(Some(2), |&p| Some(prime_from(p + 1))).take(k.min(MAX_HASHES) as usize).sum()
@@ -57,9 +57,9 @@ impl OneHash {
     /// The run of k consecutive primes whose sum is nearest to m.
     ///
     /// ```
-    /// use bouquet::hash::OneHash;
-    /// assert!(OneHash::new(10, 7).is_err(), "the first seven primes sum to 58");
-    /// assert!(OneHash::new(u64::MAX, 7).is_err(), "the hash word is too short for such slices");
+    /// use bouquet::hash::PrimeSlices;
+    /// assert!(PrimeSlices::new(10, 7).is_err(), "the first seven primes sum to 58");
+    /// assert!(PrimeSlices::new(u64::MAX, 7).is_err(), "the hash word is too short for such slices");
     /// ```
     pub fn new(m: u64, k: u32) -> Result<Self> {
         if k == 0 || k > MAX_HASHES {
@@ -83,14 +83,14 @@ impl OneHash {
             offset += prime;
             slice
         });
-        Ok(OneHash { slices: slices.collect() })
+        Ok(PrimeSlices { slices: slices.collect() })
     }
 
     /// The slice sizes, ascending.
     ///
     /// ```
-    /// use bouquet::hash::OneHash;
-    /// assert!(OneHash::new(10, 3)?.primes().eq([2, 3, 5]));
+    /// use bouquet::hash::PrimeSlices;
+    /// assert!(PrimeSlices::new(10, 3)?.primes().eq([2, 3, 5]));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn primes(&self) -> impl ExactSizeIterator<Item = u64> {
@@ -100,8 +100,8 @@ impl OneHash {
     /// The bits of all slices.
     ///
     /// ```
-    /// use bouquet::hash::OneHash;
-    /// assert_eq!(OneHash::new(1_000_000, 7)?.total(), 999_997);
+    /// use bouquet::hash::PrimeSlices;
+    /// assert_eq!(PrimeSlices::new(1_000_000, 7)?.total(), 999_997);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -112,8 +112,8 @@ impl OneHash {
     /// The positions of a hash word, one in each slice, without division or allocation.
     ///
     /// ```
-    /// use bouquet::hash::OneHash;
-    /// assert!(OneHash::new(10, 3)?.probes(14).eq([0, 2 + 2, 5 + 4]));
+    /// use bouquet::hash::PrimeSlices;
+    /// assert!(PrimeSlices::new(10, 3)?.probes(14).eq([0, 2 + 2, 5 + 4]));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[inline]
@@ -124,8 +124,8 @@ impl OneHash {
     /// The positions of a hash word in a buffer.
     ///
     /// ```
-    /// use bouquet::hash::OneHash;
-    /// assert_eq!(*OneHash::new(10, 3)?.positions(14), [0, 4, 9]);
+    /// use bouquet::hash::PrimeSlices;
+    /// assert_eq!(*PrimeSlices::new(10, 3)?.positions(14), [0, 4, 9]);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn sizes_match_the_published_vectors() {
-        let primes = |m, k| OneHash::new(m, k).unwrap().primes().collect::<Vec<_>>();
+        let primes = |m, k| PrimeSlices::new(m, k).unwrap().primes().collect::<Vec<_>>();
         assert_eq!(primes(10_000, 7), [1409, 1423, 1427, 1429, 1433, 1439, 1447]);
         assert_eq!(primes(1_000_000, 7), [142_811, 142_837, 142_841, 142_867, 142_871, 142_873, 142_897]);
     }
@@ -246,7 +246,7 @@ mod tests {
         for k in [1, 2, 3, 7, 16] {
             let sums: Vec<u64> = primes.windows(k).map(|run| run.iter().sum()).collect();
             for m in (sums[0]..2000 * k as u64).step_by(37) {
-                let found = OneHash::new(m, k as u32).unwrap().total();
+                let found = PrimeSlices::new(m, k as u32).unwrap().total();
                 let nearest = sums.iter().copied().min_by_key(|&sum| (sum.abs_diff(m), sum)).unwrap();
                 assert_eq!(found, nearest, "m={m} k={k}");
             }
@@ -257,7 +257,7 @@ mod tests {
     fn remainders_are_exact_for_every_word() {
         let mut random = SplitMix::new(4);
         for (m, k) in [(10, 3), (10_000, 7), (1 << 30, 64), (7 << 43, 7), ((1 << 44) - 17, 1)] {
-            let slices = OneHash::new(m, k).unwrap();
+            let slices = PrimeSlices::new(m, k).unwrap();
             let edges = slices.primes().flat_map(|p| {
                 let top = u64::MAX - u64::MAX % p;
                 [0, p - 1, p, top, top - 1, u64::MAX]
@@ -276,11 +276,11 @@ mod tests {
     #[test]
     fn sizes_out_of_range_are_refused() {
         for (m, k) in [(0, 1), (1, 1), (57, 7), (100, 0), (u64::MAX, 65), (u64::MAX, 64), ((7 << 44) + 7, 7)] {
-            assert!(matches!(OneHash::new(m, k), Err(Error::Parameter { .. })), "m={m} k={k}");
+            assert!(matches!(PrimeSlices::new(m, k), Err(Error::Parameter { .. })), "m={m} k={k}");
         }
-        assert_eq!(OneHash::new(58, 7).unwrap().total(), 58);
+        assert_eq!(PrimeSlices::new(58, 7).unwrap().total(), 58);
         // The run nearest to seven slices of 2^44 would need a prime over 2^44.
-        assert!(OneHash::new(7 << 44, 7).is_err());
-        assert!(OneHash::new((7 << 44) - 10_000, 7).is_ok());
+        assert!(PrimeSlices::new(7 << 44, 7).is_err());
+        assert!(PrimeSlices::new((7 << 44) - 10_000, 7).is_ok());
     }
 }

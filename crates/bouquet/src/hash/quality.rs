@@ -5,7 +5,7 @@ use super::probes::{ModularProbes, Probes};
 use super::*;
 use crate::membership::Access;
 use crate::store::BitStore;
-use crate::{Bloom, UltraFastBloom};
+use crate::{Bloom, UltraFast};
 
 /// A plain bit array, the filter without everything else.
 struct Bits(Vec<u64>);
@@ -250,7 +250,7 @@ fn deviations<L: Access>(layout: &L, key: fn(u64) -> u64, word: fn(u64, u64) -> 
 
 #[test]
 fn filters_of_every_sort_of_numbers_are_as_full_and_as_exact_as_those_of_random_ones() {
-    let (flat, split) = (Bloom::with_rate(10_000, 0.01).unwrap(), UltraFastBloom::with_rate(10_000, 0.01).unwrap());
+    let (flat, split) = (Bloom::with_rate(10_000, 0.01).unwrap(), UltraFast::with_rate(10_000, 0.01).unwrap());
     let (mut once_flat, mut once_split) = (0, 0);
     for (name, key) in SORTS_OF_NUMBERS {
         for (fill, rate) in

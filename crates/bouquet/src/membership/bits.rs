@@ -16,9 +16,9 @@ use crate::theory;
 /// See the layouts for what it is in each case: [`Bloom`](crate::Bloom) is the standard one.
 ///
 /// ```
-/// use bouquet::membership::{BitFilter, blocked::Blocked, Blocks, standard::Flat};
+/// use bouquet::membership::{BitFilter, blocked::BlockedKind, Blocks, standard::Flat};
 /// let mut anywhere = BitFilter::<Flat>::with_size(4_096, 5)?;
-/// let mut in_one_block = BitFilter::<Blocks<Blocked>>::with_size(4_096, 5)?;
+/// let mut in_one_block = BitFilter::<Blocks<BlockedKind>>::with_size(4_096, 5)?;
 /// assert!(anywhere.insert("rose") && in_one_block.insert("rose"));
 /// assert!(anywhere.contains("rose") && in_one_block.contains("rose"));
 /// assert_ne!(anywhere.bits(), in_one_block.bits());
@@ -269,8 +269,8 @@ impl<L: Access> BitFilter<L> {
     /// The layout.
     ///
     /// ```
-    /// use bouquet::{BlockedBloom, membership::Layout};
-    /// let filter = BlockedBloom::with_rate(100_000, 0.01)?;
+    /// use bouquet::{Blocked, membership::Layout};
+    /// let filter = Blocked::with_rate(100_000, 0.01)?;
     /// let rate = filter.layout().expected_rate(100_000);
     /// assert!((0.009..=0.01).contains(&rate), "{rate}");
     /// # Ok::<(), bouquet::Error>(())

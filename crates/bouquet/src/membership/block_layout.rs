@@ -29,8 +29,8 @@ use crate::theory::blocks::{self, Inner};
 /// What distinguishes the kinds of this layout: their facts, their settings and the shape that these describe.
 ///
 /// ```
-/// use bouquet::{BlockedSettings, membership::{BlockKind, Width, blocked::Blocked}};
-/// let shape = Blocked::shape(&BlockedSettings { block: Some(Width(64)), ..Default::default() })?;
+/// use bouquet::{BlockedSettings, membership::{BlockKind, Width, blocked::BlockedKind}};
+/// let shape = BlockedKind::shape(&BlockedSettings { block: Some(Width(64)), ..Default::default() })?;
 /// assert_eq!((shape.block_bits, shape.blocks_per_key), (64, 1));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
@@ -77,8 +77,8 @@ pub const MAX_PATTERNS: u32 = 1 << 16;
 /// k positions in g blocks.
 ///
 /// ```
-/// use bouquet::{BlockedBloom, membership::Layout};
-/// let filter = BlockedBloom::with_size(1_000, 7)?;
+/// use bouquet::{Blocked, membership::Layout};
+/// let filter = Blocked::with_size(1_000, 7)?;
 /// assert_eq!(filter.layout().bits(), 1_024, "whole blocks of 512 bits");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
@@ -212,8 +212,8 @@ impl<K: BlockKind> Blocks<K> {
     /// How blocks are made and used.
     ///
     /// ```
-    /// use bouquet::{BlockedBloom, membership::bloom_g::BloomG};
-    /// assert_eq!(BlockedBloom::with_rate(100, 0.01)?.layout().shape().block_bits, 512, "a cache line");
+    /// use bouquet::{Blocked, membership::bloom_g::BloomG};
+    /// assert_eq!(Blocked::with_rate(100, 0.01)?.layout().shape().block_bits, 512, "a cache line");
     /// assert_eq!(BloomG::with_rate(100, 0.01)?.layout().shape().block_bits, 64, "a word");
     /// # Ok::<(), bouquet::Error>(())
     /// ```

@@ -10,30 +10,30 @@ use crate::shell::{ByRate, Choice, Fields, Settings, fields};
 /// A cache-line blocked Bloom filter.
 ///
 /// ```
-/// use bouquet::membership::blocked::BlockedBloom;
-/// let mut filter = BlockedBloom::with_rate(1_000, 0.01)?;
+/// use bouquet::membership::blocked::Blocked;
+/// let mut filter = Blocked::with_rate(1_000, 0.01)?;
 /// filter.insert("rose");
 /// assert!(filter.contains("rose"));
 /// assert!(!filter.contains("thistle"));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type BlockedBloom = BitFilter<Blocks<Blocked>>;
+pub type Blocked = BitFilter<Blocks<BlockedKind>>;
 
 /// The registry's row.
-pub const KIND: Kind = kind!(BlockedBloom);
+pub const KIND: Kind = kind!(Blocked);
 
 /// Blocks of a cache line or less, one per key unless asked otherwise.
 ///
 /// ```
-/// use bouquet::BlockedBloom;
-/// let mut filter = BlockedBloom::with_rate(1_000, 0.01)?;
+/// use bouquet::Blocked;
+/// let mut filter = Blocked::with_rate(1_000, 0.01)?;
 /// filter.insert("rose");
 /// let blocks: Vec<_> = filter.bits().ones().map(|position| position / 512).collect();
 /// assert!(blocks.len() > 1 && blocks.iter().all(|block| *block == blocks[0]));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Blocked;
+pub struct BlockedKind;
 
 const BLOCK: Parameter = Parameter {
     name: "block",
@@ -56,9 +56,9 @@ const PATTERNS: Parameter = Parameter {
 /// The settings of a blocked Bloom filter.
 ///
 /// ```
-/// use bouquet::{BlockedBloom, BlockedSettings, membership::Width};
+/// use bouquet::{Blocked, BlockedSettings, membership::Width};
 /// let settings = BlockedSettings { items: Some(1_000), block: Some(Width(64)), ..Default::default() };
-/// assert_eq!(BlockedBloom::with(settings)?.settings().hashes, Some(5));
+/// assert_eq!(Blocked::with(settings)?.settings().hashes, Some(5));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -104,7 +104,7 @@ impl BitSettings for BlockedSettings {
     }
 }
 
-impl BlockKind for Blocked {
+impl BlockKind for BlockedKind {
     const FACTS: Facts = Facts {
         id: "blocked",
         number: 4,

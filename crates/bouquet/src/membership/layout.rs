@@ -42,10 +42,10 @@ pub struct Sizes {
 /// Bits of a block or of a word of one: 512, 256, 128, 64 or 32, as far as the kind has them.
 ///
 /// ```
-/// use bouquet::{BlockedBloom, BlockedSettings, membership::Width};
+/// use bouquet::{Blocked, BlockedSettings, membership::Width};
 /// let settings = |bits| BlockedSettings { items: Some(100), block: Some(Width(bits)), ..Default::default() };
-/// assert_eq!(BlockedBloom::with(settings(64))?.layout().shape().block_bits, 64);
-/// assert!(BlockedBloom::with(settings(65)).is_err());
+/// assert_eq!(Blocked::with(settings(64))?.layout().shape().block_bits, 64);
+/// assert!(Blocked::with(settings(65)).is_err());
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

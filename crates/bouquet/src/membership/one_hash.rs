@@ -2,7 +2,7 @@
 
 use crate::capability::{Estimate, NoteType};
 use crate::error::Result;
-use crate::hash::{Digest, OneHash};
+use crate::hash::{Digest, PrimeSlices};
 use crate::kind::{ErrorClass, Facts, Kind, Text, common, kind};
 use crate::membership::{Access, BitFilter, BitSettings, Layout, Sizes};
 use crate::shell::{ByRate, Fields, Settings, fields};
@@ -13,23 +13,23 @@ use crate::theory;
 /// A one-hashing Bloom filter.
 ///
 /// ```
-/// use bouquet::membership::one_hash::OneHashBloom;
-/// let mut filter = OneHashBloom::with_rate(1_000, 0.01)?;
+/// use bouquet::membership::one_hash::OneHash;
+/// let mut filter = OneHash::with_rate(1_000, 0.01)?;
 /// filter.insert("rose");
 /// assert!(filter.contains("rose"));
 /// assert!(!filter.contains("thistle"));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type OneHashBloom = BitFilter<Primes>;
+pub type OneHash = BitFilter<Primes>;
 
 /// The registry's row.
-pub const KIND: Kind = kind!(OneHashBloom);
+pub const KIND: Kind = kind!(OneHash);
 
 /// One position in each of k slices of prime length.
 ///
 /// ```
-/// use bouquet::membership::one_hash::OneHashBloom;
-/// let mut filter = OneHashBloom::with_size(1_000, 4)?;
+/// use bouquet::membership::one_hash::OneHash;
+/// let mut filter = OneHash::with_size(1_000, 4)?;
 /// filter.insert("rose");
 /// let mut start = 0;
 /// for prime in filter.layout().primes() {
@@ -41,7 +41,7 @@ pub const KIND: Kind = kind!(OneHashBloom);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Primes {
-    slices: OneHash,
+    slices: PrimeSlices,
     hashes: u32,
 }
 
@@ -49,8 +49,8 @@ impl Primes {
     /// The lengths of the slices.
     ///
     /// ```
-    /// use bouquet::membership::one_hash::OneHashBloom;
-    /// let filter = OneHashBloom::with_size(10, 3)?;
+    /// use bouquet::membership::one_hash::OneHash;
+    /// let filter = OneHash::with_size(10, 3)?;
     /// assert!(filter.layout().primes().eq([2, 3, 5]));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -73,8 +73,8 @@ impl Primes {
 /// The settings of a one-hashing Bloom filter.
 ///
 /// ```
-/// use bouquet::membership::one_hash::{OneHashBloom, OneHashSettings};
-/// let filter = OneHashBloom::with(OneHashSettings { bits: Some(10), hashes: Some(3), ..Default::default() })?;
+/// use bouquet::membership::one_hash::{OneHash, OneHashSettings};
+/// let filter = OneHash::with(OneHashSettings { bits: Some(10), hashes: Some(3), ..Default::default() })?;
 /// assert!(filter.layout().primes().eq([2, 3, 5]));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
@@ -130,9 +130,9 @@ impl Layout for Primes {
         let mut size = common::size_of(items, fpr, bits, hashes, common::BITS.name)?;
         if bits.is_none() {
             // A filter for very few keys still needs its primes.
-            size.bits = size.bits.max(OneHash::least_bits(size.hashes));
+            size.bits = size.bits.max(PrimeSlices::least_bits(size.hashes));
         }
-        Ok(Primes { slices: OneHash::new(size.bits, size.hashes)?, hashes: size.hashes })
+        Ok(Primes { slices: PrimeSlices::new(size.bits, size.hashes)?, hashes: size.hashes })
     }
 
     fn settings(&self, asked: OneHashSettings) -> OneHashSettings {

@@ -15,23 +15,23 @@ use crate::theory::blocks::{self, Inner};
 /// An ultra-fast Bloom filter.
 ///
 /// ```
-/// use bouquet::membership::ultra_fast::UltraFastBloom;
-/// let mut filter = UltraFastBloom::with_rate(1_000, 0.01)?;
+/// use bouquet::membership::ultra_fast::UltraFast;
+/// let mut filter = UltraFast::with_rate(1_000, 0.01)?;
 /// filter.insert("rose");
 /// assert!(filter.contains("rose"));
 /// assert!(!filter.contains("thistle"));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type UltraFastBloom = BitFilter<Split>;
+pub type UltraFast = BitFilter<Split>;
 
 /// The registry's row.
-pub const KIND: Kind = kind!(UltraFastBloom);
+pub const KIND: Kind = kind!(UltraFast);
 
 /// One bit in each of k words of a block.
 ///
 /// ```
-/// use bouquet::UltraFastBloom;
-/// let mut filter = UltraFastBloom::with_rate(1_000, 0.01)?;
+/// use bouquet::UltraFast;
+/// let mut filter = UltraFast::with_rate(1_000, 0.01)?;
 /// filter.insert("rose");
 /// let lanes = filter.bits().ones().map(|position| position % 256 / 32);
 /// assert!(lanes.eq(0..8), "one bit in each word of 32 bits");
@@ -80,9 +80,9 @@ const MODE: Parameter = Parameter {
 /// The settings of an ultra-fast Bloom filter.
 ///
 /// ```
-/// use bouquet::{UltraFastBloom, UltraFastSettings};
+/// use bouquet::{UltraFast, UltraFastSettings};
 /// let settings = UltraFastSettings { items: Some(1_000), hashes: Some(16), ..Default::default() };
-/// assert_eq!(UltraFastBloom::with(settings)?.bits().len() % 512, 0, "blocks of 16 words of 32 bits");
+/// assert_eq!(UltraFast::with(settings)?.bits().len() % 512, 0, "blocks of 16 words of 32 bits");
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -128,8 +128,8 @@ impl BitSettings for UltraFastSettings {
 /// Whether filters are those of Apache Parquet.
 ///
 /// ```
-/// use bouquet::{UltraFastBloom, membership::ultra_fast::Mode};
-/// assert_eq!(UltraFastBloom::parquet(100, 0.01)?.settings().mode, Some(Mode::Parquet));
+/// use bouquet::{UltraFast, membership::ultra_fast::Mode};
+/// assert_eq!(UltraFast::parquet(100, 0.01)?.settings().mode, Some(Mode::Parquet));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -370,14 +370,14 @@ fn set_other_shared<W: SharedWord>(layout: Split, words: &[W], h1: u64) -> bool 
     set_positions_shared(&layout, words, Digest { h1, h2: 0 })
 }
 
-impl UltraFastBloom {
+impl UltraFast {
     /// A filter in Parquet's own form for `items` keys at a rate of `fpr`.
     ///
     /// ```
-    /// use bouquet::UltraFastBloom;
-    /// let filter = UltraFastBloom::parquet(1_000, 0.01)?;
+    /// use bouquet::UltraFast;
+    /// let filter = UltraFast::parquet(1_000, 0.01)?;
     /// assert!(filter.to_parquet().is_some_and(|bitset| bitset.len() as u64 * 8 == filter.bits().len()));
-    /// assert!(UltraFastBloom::with_rate(1_000, 0.01)?.to_parquet().is_none(), "not that form");
+    /// assert!(UltraFast::with_rate(1_000, 0.01)?.to_parquet().is_none(), "not that form");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn parquet(items: u64, fpr: f64) -> Result<Self> {
@@ -387,11 +387,11 @@ impl UltraFastBloom {
     /// The bitset of a Parquet split-block filter; `None` unless the filter is in mode `parquet`.
     ///
     /// ```
-    /// use bouquet::membership::ultra_fast::UltraFastBloom;
-    /// let mut filter = UltraFastBloom::parquet(100, 0.01)?;
+    /// use bouquet::membership::ultra_fast::UltraFast;
+    /// let mut filter = UltraFast::parquet(100, 0.01)?;
     /// filter.insert("rose");
     /// let bitset = filter.to_parquet().unwrap();
-    /// assert!(UltraFastBloom::from_parquet(&bitset)?.contains("rose"));
+    /// assert!(UltraFast::from_parquet(&bitset)?.contains("rose"));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -403,10 +403,10 @@ impl UltraFastBloom {
     /// The filter with this bitset of a Parquet split-block filter, which has a multiple of 32 bytes.
     ///
     /// ```
-    /// use bouquet::UltraFastBloom;
-    /// assert!(!UltraFastBloom::from_parquet(&[0; 64])?.contains("rose"), "all zeros: empty");
-    /// assert!(UltraFastBloom::from_parquet(&[255; 64])?.contains("rose"), "all ones: full");
-    /// assert!(UltraFastBloom::from_parquet(&[0; 33]).is_err());
+    /// use bouquet::UltraFast;
+    /// assert!(!UltraFast::from_parquet(&[0; 64])?.contains("rose"), "all zeros: empty");
+    /// assert!(UltraFast::from_parquet(&[255; 64])?.contains("rose"), "all ones: full");
+    /// assert!(UltraFast::from_parquet(&[0; 33]).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn from_parquet(bitset: &[u8]) -> Result<Self> {

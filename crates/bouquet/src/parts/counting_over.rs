@@ -14,10 +14,10 @@ use crate::store::BitStore;
 /// What happens when a counter is full.
 ///
 /// ```
-/// use bouquet::{CountingBloom, CountingSettings, counting::counting::Policy};
+/// use bouquet::{Counting, CountingSettings, counting::counting::Policy};
 /// let reject = Some(Policy::Reject);
 /// let one_bit = CountingSettings { items: Some(1_000), width: Some(1), policy: reject, ..Default::default() };
-/// let mut filter = CountingBloom::with(one_bit)?;
+/// let mut filter = Counting::with(one_bit)?;
 /// assert!(filter.insert("rose").is_ok());
 /// assert!(filter.insert("rose").is_err(), "one bit counts to one");
 /// # Ok::<(), bouquet::Error>(())
@@ -462,9 +462,9 @@ impl<S: CountingStore> Filter<CountingOver<S>> {
     /// A filter of `counters` counters and `hashes` positions per key.
     ///
     /// ```
-    /// use bouquet::CountingBloom;
-    /// assert_eq!(CountingBloom::with_size(1 << 20, 5)?.counters().bits(), 1 << 22);
-    /// assert!(CountingBloom::with_size(1 << 20, 0).is_err());
+    /// use bouquet::Counting;
+    /// assert_eq!(Counting::with_size(1 << 20, 5)?.counters().bits(), 1 << 22);
+    /// assert!(Counting::with_size(1 << 20, 0).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn with_size(counters: u64, hashes: u32) -> Result<Self> {
@@ -474,8 +474,8 @@ impl<S: CountingStore> Filter<CountingOver<S>> {
     /// The counter at `index`; zero beyond the end.
     ///
     /// ```
-    /// use bouquet::MultilayerCounting;
-    /// let mut filter = MultilayerCounting::with_size(1_000, 5)?;
+    /// use bouquet::MlCcbf;
+    /// let mut filter = MlCcbf::with_size(1_000, 5)?;
     /// filter.insert("rose")?;
     /// assert_eq!((0..1_000).map(|index| filter.counter(index)).sum::<u64>(), 5);
     /// # Ok::<(), bouquet::Error>(())
@@ -488,8 +488,8 @@ impl<S: CountingStore> Filter<CountingOver<S>> {
     /// Positions per key.
     ///
     /// ```
-    /// use bouquet::CountingBloom;
-    /// assert_eq!(CountingBloom::with_rate(1_000, 0.001)?.hashes(), 10);
+    /// use bouquet::Counting;
+    /// assert_eq!(Counting::with_rate(1_000, 0.001)?.hashes(), 10);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -500,8 +500,8 @@ impl<S: CountingStore> Filter<CountingOver<S>> {
     /// Counters that are frozen at the largest value under the policy `sticky`: they stay in use whatever is removed.
     ///
     /// ```
-    /// use bouquet::CountingBloom;
-    /// let mut filter = CountingBloom::with_rate(1_000, 0.01)?;
+    /// use bouquet::Counting;
+    /// let mut filter = Counting::with_rate(1_000, 0.01)?;
     /// filter.insert_batch(&["rose"; 15])?;
     /// assert_eq!(filter.frozen(), u64::from(filter.hashes()));
     /// assert!(filter.count("rose").at_least);
@@ -516,9 +516,9 @@ impl<S: CountingStore> Filter<CountingOver<S>> {
     /// is zero, no key can seem absent and no count is too small.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, CountingSettings, counting::counting::Policy};
+    /// use bouquet::{Counting, CountingSettings, counting::counting::Policy};
     /// let (items, width, policy) = (Some(1_000), Some(2), Some(Policy::Saturate));
-    /// let mut filter = CountingBloom::with(CountingSettings { items, width, policy, ..Default::default() })?;
+    /// let mut filter = Counting::with(CountingSettings { items, width, policy, ..Default::default() })?;
     /// filter.insert_batch(&["rose"; 4])?;
     /// assert_eq!(filter.lost(), u64::from(filter.hashes()), "the fourth does not fit in two bits");
     /// # Ok::<(), bouquet::Error>(())
@@ -531,8 +531,8 @@ impl<S: CountingStore> Filter<CountingOver<S>> {
     /// A bit per counter, set where it is not zero.
     ///
     /// ```
-    /// use bouquet::CountingBloom;
-    /// let mut filter = CountingBloom::with_rate(1_000, 0.01)?;
+    /// use bouquet::Counting;
+    /// let mut filter = Counting::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// assert_eq!(filter.nonzero()?.count_ones(), 7);
     /// # Ok::<(), bouquet::Error>(())
@@ -547,8 +547,8 @@ impl<S: CountingStore> Filter<CountingOver<S>> {
     /// sliced filter has other positions than a plain one and is refused; its bits are in [`nonzero`](Self::nonzero).
     ///
     /// ```
-    /// use bouquet::CountingBloom;
-    /// let mut filter = CountingBloom::with_rate(1_000, 0.01)?;
+    /// use bouquet::Counting;
+    /// let mut filter = Counting::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// let plain = filter.to_bloom()?;
     /// assert!(plain.contains("rose") && !plain.contains("thistle"));

@@ -4,7 +4,7 @@ use crate::error::{Result, same};
 use crate::hash::Hashing;
 use crate::key::{BATCH, Key};
 use crate::kind::{Config, Structure};
-use crate::membership::blocked::Blocked;
+use crate::membership::blocked::BlockedKind;
 use crate::membership::standard::Flat;
 use crate::membership::ultra_fast::Split;
 use crate::membership::{Access, BitFilter, Blocks, digests};
@@ -32,9 +32,9 @@ pub type SharedBloom = SharedBitFilter<Flat>;
 /// word, and exactly one of several threads that insert a new key is told so.
 ///
 /// ```
-/// use bouquet::{SharedBlockedBloom, membership::blocked::KIND, kind::Config};
+/// use bouquet::{SharedBlocked, membership::blocked::KIND, kind::Config};
 /// let config = Config::new(KIND.facts()).set("items", "1000")?.set("block", "64")?;
-/// let filter = SharedBlockedBloom::from_config(&config)?;
+/// let filter = SharedBlocked::from_config(&config)?;
 /// let told: u32 = std::thread::scope(|scope| {
 ///     let threads = [(); 2].map(|()| scope.spawn(|| u32::from(filter.insert("rose"))));
 ///     threads.map(|thread| thread.join().unwrap()).iter().sum()
@@ -42,18 +42,18 @@ pub type SharedBloom = SharedBitFilter<Flat>;
 /// assert_eq!(told, 1);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type SharedBlockedBloom = SharedBitFilter<Blocks<Blocked>>;
+pub type SharedBlocked = SharedBitFilter<Blocks<BlockedKind>>;
 
 /// An [ultra-fast](crate::membership::ultra_fast) Bloom filter that threads share.
 ///
 /// ```
-/// use bouquet::SharedUltraFastBloom;
-/// let filter = SharedUltraFastBloom::with_rate(1_000, 0.01)?;
+/// use bouquet::SharedUltraFast;
+/// let filter = SharedUltraFast::with_rate(1_000, 0.01)?;
 /// assert_eq!(filter.insert_batch(&["rose", "iris", "rose"]), 2);
 /// assert!(filter.contains("iris"));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type SharedUltraFastBloom = SharedBitFilter<Split>;
+pub type SharedUltraFast = SharedBitFilter<Split>;
 
 /// A filter of bits that threads share: every method takes `&self`, and none waits for another thread.
 ///
@@ -185,8 +185,8 @@ impl<L: Access> SharedBitFilter<L> {
     /// Whether the key may be in the set; `false` is certain: no insertion of it happened before.
     ///
     /// ```
-    /// use bouquet::SharedUltraFastBloom;
-    /// let filter = SharedUltraFastBloom::with_rate(1_000, 0.01)?;
+    /// use bouquet::SharedUltraFast;
+    /// let filter = SharedUltraFast::with_rate(1_000, 0.01)?;
     /// filter.insert("rose");
     /// assert!(filter.contains("rose") && !filter.contains("thistle"));
     /// # Ok::<(), bouquet::Error>(())

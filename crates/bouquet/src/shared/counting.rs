@@ -1,7 +1,7 @@
 //! A counting Bloom filter that threads share.
 
 use crate::capability::Multiplicity;
-use crate::counting::counting::{CountingBloom, CountingSettings, MirroredCounters, Policy};
+use crate::counting::counting::{Counting, CountingSettings, MirroredCounters, Policy};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_each};
@@ -125,7 +125,7 @@ impl SharedCounting {
     /// assert!(SharedCounting::with_rate(1_000, 0.0).is_err());
     /// ```
     pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
-        CountingBloom::with_rate(items, fpr)?.try_into()
+        Counting::with_rate(items, fpr)?.try_into()
     }
 
     /// A filter of `counters` counters and `hashes` positions per key, with 4 bits per counter.
@@ -137,7 +137,7 @@ impl SharedCounting {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn with_size(counters: u64, hashes: u32) -> Result<Self> {
-        CountingBloom::with_size(counters, hashes)?.try_into()
+        Counting::with_size(counters, hashes)?.try_into()
     }
 
     /// An empty filter of the settings in `config`, which must be for the kind `counting`: any layout, a width that
@@ -152,7 +152,7 @@ impl SharedCounting {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn from_config(config: &Config) -> Result<Self> {
-        CountingBloom::from_config(config)?.try_into()
+        Counting::from_config(config)?.try_into()
     }
 
     #[inline]
@@ -328,32 +328,32 @@ impl SharedCounting {
     /// meanwhile it may have some counters and not others.
     ///
     /// ```
-    /// use bouquet::{SharedCounting, counting::counting::CountingBloom};
+    /// use bouquet::{SharedCounting, counting::counting::Counting};
     /// let shared = SharedCounting::with_rate(1_000, 0.01)?;
     /// shared.insert("rose");
     /// let bytes = shared.snapshot()?.to_bytes();
-    /// assert_eq!(CountingBloom::from_bytes(&bytes)?.count("rose").count, 1);
+    /// assert_eq!(Counting::from_bytes(&bytes)?.count("rose").count, 1);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    pub fn snapshot(&self) -> Result<CountingBloom> {
+    pub fn snapshot(&self) -> Result<Counting> {
         self.filter_of(self.words.to_words())
     }
 
     /// The filter for one thread again, without copying.
     ///
     /// ```
-    /// use bouquet::{SharedCounting, counting::counting::CountingBloom};
-    /// let mut plain = CountingBloom::with_rate(1_000, 0.01)?;
+    /// use bouquet::{SharedCounting, counting::counting::Counting};
+    /// let mut plain = Counting::with_rate(1_000, 0.01)?;
     /// plain.insert("rose")?;
     /// assert_eq!(SharedCounting::try_from(plain.clone())?.into_filter()?, plain);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
-    pub fn into_filter(mut self) -> Result<CountingBloom> {
+    pub fn into_filter(mut self) -> Result<Counting> {
         let words = std::mem::replace(&mut self.words, Words::zeroed(0)?.into());
         self.filter_of(words.into())
     }
 
-    fn filter_of(&self, words: Words) -> Result<CountingBloom> {
+    fn filter_of(&self, words: Words) -> Result<Counting> {
         let (counters, width) = (self.places.counters(), self.fields.width());
         let store = Counters::from_words(words, counters, width);
         // The words came from counters of this number and width, and only those were changed.
@@ -362,15 +362,15 @@ impl SharedCounting {
         let (removed, inserted) = (self.removed.sum(), self.inserted.sum());
         let cells = CountingOver::of_store(Policy::Sticky, self.places, MirroredCounters::new(store, false)?, inserted);
         let (settings, items) = (self.settings.clone(), inserted.saturating_sub(removed));
-        Ok(CountingBloom::of_parts(cells, settings, &self.hashing, items))
+        Ok(Counting::of_parts(cells, settings, &self.hashing, items))
     }
 }
 
-impl TryFrom<CountingBloom> for SharedCounting {
+impl TryFrom<Counting> for SharedCounting {
     type Error = Error;
 
     /// Without copying. Refuses counters that cross words, a policy other than `sticky` and a mirror.
-    fn try_from(filter: CountingBloom) -> Result<Self> {
+    fn try_from(filter: Counting) -> Result<Self> {
         let (settings, width) = (filter.settings(), filter.counters().width());
         let fields = Fields::new(width);
         let fields =

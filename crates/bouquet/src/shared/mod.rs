@@ -3,8 +3,8 @@
 //! | type | is | insertion changes |
 //! |---|---|---|
 //! | [`SharedBloom`] | [`standard`](crate::membership::standard) | up to k words, anywhere |
-//! | [`SharedUltraFastBloom`] | [`ultra-fast`](crate::membership::ultra_fast) | up to 4 words, in half a cache line |
-//! | [`SharedBlockedBloom`] | [`blocked`](crate::membership::blocked) | up to k words of one cache line; one with blocks of 64 bits |
+//! | [`SharedUltraFast`] | [`ultra-fast`](crate::membership::ultra_fast) | up to 4 words, in half a cache line |
+//! | [`SharedBlocked`] | [`blocked`](crate::membership::blocked) | up to k words of one cache line; one with blocks of 64 bits |
 //! | [`SharedCounting`] | [`counting`](crate::counting::counting) | k words, anywhere |
 //!
 //! Every layout of the [membership](crate::membership) family has a shared form, [`SharedBitFilter`]. Each is made from the ordinary
@@ -23,7 +23,7 @@ mod bits;
 mod counting;
 mod tally;
 
-pub use bits::{SharedBitFilter, SharedBlockedBloom, SharedBloom, SharedUltraFastBloom};
+pub use bits::{SharedBitFilter, SharedBlocked, SharedBloom, SharedUltraFast};
 pub use counting::SharedCounting;
 
 #[cfg(test)]

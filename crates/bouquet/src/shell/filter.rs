@@ -13,16 +13,16 @@ use crate::key::Key;
 use crate::kind::{Config, ErrorClass, Facts, Figure, Need, Plan, Rates, Special, Stats, Structure};
 
 /// A filter: a [`Mechanism`] with hashing, settings and an item count. The kinds are its aliases, such as
-/// [`CuckooFilter`](crate::CuckooFilter).
+/// [`Cuckoo`](crate::Cuckoo).
 ///
 /// ```
-/// use bouquet::{CuckooFilter, CuckooSettings};
-/// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?; // by accuracy
+/// use bouquet::{Cuckoo, CuckooSettings};
+/// let mut filter = Cuckoo::with_rate(1_000, 0.01)?; // by accuracy
 /// assert!(filter.insert("rose")?);
 /// assert!(filter.contains("rose") && !filter.contains("thistle"));
 /// let sixteen_bits = CuckooSettings { buckets: Some(1 << 10), fingerprint: Some(16), ..Default::default() };
-/// let filter = CuckooFilter::with(sixteen_bits)?; // by size
-/// assert_eq!(CuckooFilter::from_bytes(&filter.to_bytes())?, filter);
+/// let filter = Cuckoo::with(sixteen_bits)?; // by size
+/// assert_eq!(Cuckoo::from_bytes(&filter.to_bytes())?, filter);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -47,10 +47,10 @@ impl<M: Mechanism> Filter<M> {
     /// An empty filter of these settings; what is left open follows from the others.
     ///
     /// ```
-    /// use bouquet::{CuckooFilter, CuckooSettings};
-    /// let filter = CuckooFilter::with(CuckooSettings { items: Some(1_000), counter: Some(8), ..Default::default() })?;
+    /// use bouquet::{Cuckoo, CuckooSettings};
+    /// let filter = Cuckoo::with(CuckooSettings { items: Some(1_000), counter: Some(8), ..Default::default() })?;
     /// assert_eq!(filter.settings().slots, Some(4));
-    /// assert!(CuckooFilter::with(CuckooSettings::default()).is_err(), "how large?");
+    /// assert!(Cuckoo::with(CuckooSettings::default()).is_err(), "how large?");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn with(settings: M::Settings) -> Result<Self> {
@@ -60,9 +60,9 @@ impl<M: Mechanism> Filter<M> {
     /// The same with another hashing: another seed, or a secret.
     ///
     /// ```
-    /// use bouquet::{CuckooFilter, hash::{Hashing, Secret}};
-    /// let settings = CuckooFilter::with_rate(1_000, 0.01)?.settings();
-    /// let filter = CuckooFilter::hashed(settings, Hashing::keyed(Secret::random()?))?;
+    /// use bouquet::{Cuckoo, hash::{Hashing, Secret}};
+    /// let settings = Cuckoo::with_rate(1_000, 0.01)?.settings();
+    /// let filter = Cuckoo::hashed(settings, Hashing::keyed(Secret::random()?))?;
     /// assert!(filter.hashing().id().is_keyed());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -85,9 +85,9 @@ impl<M: Mechanism> Filter<M> {
     /// An empty filter of the settings in `config`, which must be for this kind: for programs that have them as text.
     ///
     /// ```
-    /// use bouquet::{CuckooFilter, kind::Config, registry};
+    /// use bouquet::{Cuckoo, kind::Config, registry};
     /// let config = Config::new(registry::find("cuckoo")?.facts()).set("items", "1000")?.set("semisort", "yes")?;
-    /// assert_eq!(CuckooFilter::from_config(&config)?.settings().semisort, Some(true));
+    /// assert_eq!(Cuckoo::from_config(&config)?.settings().semisort, Some(true));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn from_config(config: &Config) -> Result<Self> {
@@ -97,10 +97,10 @@ impl<M: Mechanism> Filter<M> {
     /// Its settings, with everything filled in: they make an equal empty filter.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let filter = CuckooFilter::with_rate(1_000, 0.001)?;
+    /// use bouquet::Cuckoo;
+    /// let filter = Cuckoo::with_rate(1_000, 0.001)?;
     /// assert_eq!(filter.settings().fingerprint, Some(13));
-    /// assert_eq!(CuckooFilter::with(filter.settings())?, filter);
+    /// assert_eq!(Cuckoo::with(filter.settings())?, filter);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -111,8 +111,8 @@ impl<M: Mechanism> Filter<M> {
     /// How it hashes.
     ///
     /// ```
-    /// use bouquet::{CuckooFilter, hash::Hashing};
-    /// assert_eq!(CuckooFilter::with_rate(100, 0.01)?.hashing(), &Hashing::default());
+    /// use bouquet::{Cuckoo, hash::Hashing};
+    /// assert_eq!(Cuckoo::with_rate(100, 0.01)?.hashing(), &Hashing::default());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -123,8 +123,8 @@ impl<M: Mechanism> Filter<M> {
     /// Insertions less removals; duplicates count unless the kind notices them.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(100, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_rate(100, 0.01)?;
     /// filter.insert_batch(&["rose", "rose", "lily"])?;
     /// filter.remove("lily")?;
     /// assert_eq!(filter.items(), 2);
@@ -138,8 +138,8 @@ impl<M: Mechanism> Filter<M> {
     /// Its present state: size, fill, the false-positive rate of this very content.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let stats = CuckooFilter::with_rate(1_000, 0.01)?.stats();
+    /// use bouquet::Cuckoo;
+    /// let stats = Cuckoo::with_rate(1_000, 0.01)?.stats();
     /// assert_eq!((stats.items, stats.fill), (0, Some(0.0)));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -151,8 +151,8 @@ impl<M: Mechanism> Filter<M> {
     /// The rates that theory expects of this shape after `items` distinct items.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let rates = CuckooFilter::with_rate(1_000, 0.01)?.expected(1_000);
+    /// use bouquet::Cuckoo;
+    /// let rates = Cuckoo::with_rate(1_000, 0.01)?.expected(1_000);
     /// assert!(rates.false_positive.is_some_and(|rate| rate <= 0.01));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -164,8 +164,8 @@ impl<M: Mechanism> Filter<M> {
     /// Forgets every key.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// filter.clear()?;
     /// assert!(!filter.contains("rose") && filter.items() == 0);
@@ -180,8 +180,8 @@ impl<M: Mechanism> Filter<M> {
     /// The frame.
     ///
     /// ```
-    /// use bouquet::{CuckooFilter, codec::MAGIC};
-    /// assert!(CuckooFilter::with_rate(1_000, 0.01)?.to_bytes().starts_with(&MAGIC));
+    /// use bouquet::{Cuckoo, codec::MAGIC};
+    /// assert!(Cuckoo::with_rate(1_000, 0.01)?.to_bytes().starts_with(&MAGIC));
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -192,13 +192,13 @@ impl<M: Mechanism> Filter<M> {
     /// Reads a frame of this kind.
     ///
     /// ```
-    /// use bouquet::{Bloom, CuckooFilter};
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::{Bloom, Cuckoo};
+    /// let mut filter = Cuckoo::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// let frame = filter.to_bytes();
-    /// assert_eq!(CuckooFilter::from_bytes(&frame)?, filter);
+    /// assert_eq!(Cuckoo::from_bytes(&frame)?, filter);
     /// assert!(Bloom::from_bytes(&frame).is_err(), "another kind");
-    /// assert!(CuckooFilter::from_bytes(&frame[..frame.len() - 1]).is_err(), "cut short");
+    /// assert!(Cuckoo::from_bytes(&frame[..frame.len() - 1]).is_err(), "cut short");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
@@ -209,8 +209,8 @@ impl<M: Mechanism> Filter<M> {
     /// small change makes a short message.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut here = CuckooFilter::with_rate(10_000, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut here = Cuckoo::with_rate(10_000, 0.01)?;
     /// let mut there = here.clone();
     /// here.insert("rose")?;
     /// let message = there.delta(&here)?;
@@ -229,8 +229,8 @@ impl<M: Mechanism> Filter<M> {
     /// state of this one, is refused, and nothing changes.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut there = CuckooFilter::with_rate(100, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut there = Cuckoo::with_rate(100, 0.01)?;
     /// let mut here = there.clone();
     /// here.insert("rose")?;
     /// let mut message = there.delta(&here)?;
@@ -257,9 +257,9 @@ where
     /// A filter for `items` distinct keys whose false-positive rate is then `fpr`.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// assert_eq!(CuckooFilter::with_rate(1_000_000, 0.01)?.settings().fingerprint, Some(10));
-    /// assert!(CuckooFilter::with_rate(1_000, 1.5).is_err());
+    /// use bouquet::Cuckoo;
+    /// assert_eq!(Cuckoo::with_rate(1_000_000, 0.01)?.settings().fingerprint, Some(10));
+    /// assert!(Cuckoo::with_rate(1_000, 1.5).is_err());
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn with_rate(items: u64, fpr: f64) -> Result<Self> {
@@ -271,8 +271,8 @@ impl<M: Test> Filter<M> {
     /// Whether the key may be in the set; `false` is certain unless the kind declares false negatives.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// assert!(filter.contains("rose") && !filter.contains("thistle"));
     /// # Ok::<(), bouquet::Error>(())
@@ -287,8 +287,8 @@ impl<M: Test> Filter<M> {
     /// cache. The longer slice's rest is left alone.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.001)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_rate(1_000, 0.001)?;
     /// filter.insert_batch(&[1u64, 2, 3])?;
     /// let mut answers = [false; 3];
     /// filter.contains_batch(&[3u64, 4, 1], &mut answers);
@@ -304,8 +304,8 @@ impl<M: Put> Filter<M> {
     /// Inserts a key with what comes with it and says whether it was certainly new.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(100, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_rate(100, 0.01)?;
     /// assert!(filter.insert_with("rose", ())?, "cuckoo filters take keys alone");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
@@ -326,8 +326,8 @@ impl<M: for<'a> Put<Note<'a>: Implied>> Filter<M> {
     /// [`insert_with`](Self::insert_with) takes another.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(100, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_rate(100, 0.01)?;
     /// assert!(filter.insert(&7u64)? && filter.insert(b"rose".as_slice())?);
     /// assert!(!filter.insert("rose")?, "text is its bytes");
     /// # Ok::<(), bouquet::Error>(())
@@ -340,8 +340,8 @@ impl<M: for<'a> Put<Note<'a>: Implied>> Filter<M> {
     /// Inserts many keys and says how many were certainly new. An error stops at the key that caused it.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(100, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_rate(100, 0.01)?;
     /// assert_eq!(filter.insert_batch(&["rose", "tulip", "rose"])?, 2);
     /// assert!(filter.contains("tulip"));
     /// # Ok::<(), bouquet::Error>(())
@@ -379,8 +379,8 @@ impl<M: for<'a> Take<Note<'a>: Implied>> Filter<M> {
     /// takes from other keys, and each of those may then seem absent.
     ///
     /// ```
-    /// use bouquet::{CuckooFilter, Error};
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::{Cuckoo, Error};
+    /// let mut filter = Cuckoo::with_rate(1_000, 0.01)?;
     /// filter.insert_batch(&["rose", "lily"])?;
     /// filter.remove("rose")?;
     /// assert!(!filter.contains("rose") && filter.contains("lily"));
@@ -397,8 +397,8 @@ impl<M: Take> Filter<M> {
     /// Removes one occurrence of a key with what came with it.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_rate(1_000, 0.01)?;
     /// filter.insert("rose")?;
     /// filter.remove_with("rose", ())?;
     /// assert_eq!(filter.items(), 0);
@@ -418,8 +418,8 @@ impl<M: Tally> Filter<M> {
     /// How often the key came: never less than the truth unless the kind declares under-counts.
     ///
     /// ```
-    /// use bouquet::CuckooFilter;
-    /// let mut filter = CuckooFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::Cuckoo;
+    /// let mut filter = Cuckoo::with_rate(1_000, 0.01)?;
     /// filter.insert_batch(&["rose", "rose", "lily"])?;
     /// assert_eq!((filter.count("rose").count, filter.count("thistle").count), (2, 0));
     /// # Ok::<(), bouquet::Error>(())

@@ -53,18 +53,18 @@ impl<'de, T, F: Fn(&[u8]) -> crate::Result<T>> Visitor<'de> for Frame<T, F> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{AnyFilter, CuckooFilter};
+    use crate::{AnyFilter, Cuckoo};
 
     #[test]
     fn filters_come_back_from_json() {
-        let mut filter = CuckooFilter::with_rate(10, 0.01).unwrap();
+        let mut filter = Cuckoo::with_rate(10, 0.01).unwrap();
         filter.insert("rose").unwrap();
         let text = serde_json::to_string(&filter).unwrap();
-        assert_eq!(serde_json::from_str::<CuckooFilter>(&text).unwrap(), filter);
+        assert_eq!(serde_json::from_str::<Cuckoo>(&text).unwrap(), filter);
         let any: AnyFilter = serde_json::from_str(&text).unwrap();
         assert_eq!((any.kind().facts().id, serde_json::to_string(&any).unwrap()), ("cuckoo", text.clone()));
         let damaged = text.replacen("137", "136", 1);
-        let error = serde_json::from_str::<CuckooFilter>(&damaged).unwrap_err();
+        let error = serde_json::from_str::<Cuckoo>(&damaged).unwrap_err();
         assert!(error.to_string().contains("not a bouquet frame"), "{error}");
     }
 }

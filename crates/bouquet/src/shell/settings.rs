@@ -97,9 +97,9 @@ pub(crate) use fields;
 /// The settings of a kind: a struct of options.
 ///
 /// ```
-/// use bouquet::{CuckooFilter, CuckooSettings, shell::Settings};
+/// use bouquet::{Cuckoo, CuckooSettings, shell::Settings};
 /// let asked = CuckooSettings { items: Some(1_000), fpr: Some(0.001), ..Default::default() };
-/// let filter = CuckooFilter::with(asked)?;
+/// let filter = Cuckoo::with(asked)?;
 /// assert_eq!(filter.settings().fingerprint, Some(13), "what was left open is filled in");
 /// assert!(CuckooSettings::FIELDS.parameters.iter().any(|parameter| parameter.name == "fingerprint"));
 /// # Ok::<(), bouquet::Error>(())

@@ -102,8 +102,8 @@ impl Counters {
     /// Bits per counter.
     ///
     /// ```
-    /// use bouquet::CountingBloom;
-    /// assert_eq!(CountingBloom::with_rate(100, 0.01)?.counters().width(), 4);
+    /// use bouquet::Counting;
+    /// assert_eq!(Counting::with_rate(100, 0.01)?.counters().width(), 4);
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     #[must_use]
@@ -161,11 +161,11 @@ impl Counters {
     /// Whether the counters are in a mapped file.
     ///
     /// ```
-    /// use bouquet::{CountingBloom, AnyFilter, OpenOptions};
+    /// use bouquet::{Counting, AnyFilter, OpenOptions};
     /// let path = std::env::temp_dir().join(format!("bouquet-mapped-counters-{}.bq", std::process::id()));
-    /// AnyFilter::from_structure(CountingBloom::with_rate(100, 0.01)?)?.save(&path)?;
+    /// AnyFilter::from_structure(Counting::with_rate(100, 0.01)?)?.save(&path)?;
     /// let filter = AnyFilter::open_mapped(&path, &OpenOptions::default())?;
-    /// assert!(filter.downcast_ref::<CountingBloom>().is_some_and(|filter| filter.counters().is_mapped()));
+    /// assert!(filter.downcast_ref::<Counting>().is_some_and(|filter| filter.counters().is_mapped()));
     /// # std::fs::remove_file(path).ok();
     /// # Ok::<(), bouquet::Error>(())
     /// ```

@@ -10,8 +10,8 @@ fn shape(bits: u64, resets: u32, sets: u32) -> Shape {
     Shape { bits, resets, sets }
 }
 
-fn seeded(shape: Shape, seed: u64) -> GeneralizedBloom {
-    GeneralizedBloom::zeros(shape).unwrap().under(Hashing::seeded(seed))
+fn seeded(shape: Shape, seed: u64) -> Generalized {
+    Generalized::zeros(shape).unwrap().under(Hashing::seeded(seed))
 }
 
 /// A proportion must be within 5 standard deviations of its expectation.
@@ -22,13 +22,13 @@ fn assert_proportion(hits: u64, trials: u64, expected: f64, what: &str) {
 }
 
 /// How many of this many absent keys seem present.
-fn positives(filter: &GeneralizedBloom, queries: u64) -> u64 {
+fn positives(filter: &Generalized, queries: u64) -> u64 {
     (0..queries).filter(|key| filter.contains(&(key + (1 << 40)))).count() as u64
 }
 
 /// How often each of ten keys, inserted in order, is missed in this many rounds.
 fn misses(functions: u32, rounds: u64) -> [u64; 10] {
-    let empty = GeneralizedBloom::zeros(shape(1280, functions, functions)).unwrap();
+    let empty = Generalized::zeros(shape(1280, functions, functions)).unwrap();
     let mut missed = [0; 10];
     for round in 0..rounds {
         let mut filter = empty.clone().under(Hashing::seeded(round));
@@ -63,7 +63,7 @@ fn ten_keys_are_missed_as_often_as_derived_and_the_last_never() {
 #[test]
 fn without_the_exclusion_a_key_loses_to_its_own_collision() {
     // The question as published: h bits all one, also those that the key resets.
-    let literal = |filter: &GeneralizedBloom, key: u64| {
+    let literal = |filter: &Generalized, key: u64| {
         let (mut resets, mut sets) = filter.mechanism.functions(key.digest(&filter.hashing));
         resets.all(|position| !filter.mechanism.bits.get(position))
             && sets.all(|position| filter.mechanism.bits.get(position))
@@ -97,7 +97,7 @@ fn no_fill_and_no_pattern_makes_the_rate_exceed_its_bound() {
             for (what, pattern) in [("a run", &run as &dyn Fn(u64) -> bool), ("spread out", &spread)] {
                 let mut bits = BitStore::zeroed(1000).unwrap();
                 (0..1000).filter(|&index| pattern(index)).for_each(|index| assert!(bits.set(index)));
-                let filter = GeneralizedBloom::from_bits(shape, bits).unwrap();
+                let filter = Generalized::from_bits(shape, bits).unwrap();
                 let found = positives(&filter, QUERIES);
                 assert!(found as f64 / QUERIES as f64 <= allowed, "{shape:?}, {ones} ones, {what}: {found}");
                 assert_proportion(found, QUERIES, filter.rate_now(), &format!("{shape:?}, {ones} ones, {what}"));
@@ -109,18 +109,18 @@ fn no_fill_and_no_pattern_makes_the_rate_exceed_its_bound() {
 #[test]
 fn an_array_of_ones_contains_nothing_where_the_standard_filter_contains_everything() {
     let shape = shape(10_000, 2, 2);
-    let forged = GeneralizedBloom::ones(shape).unwrap();
+    let forged = Generalized::ones(shape).unwrap();
     assert_eq!(positives(&forged, 100_000), 0);
     assert_eq!(forged.stats().fill, Some(1.0));
     // The attack as a peer would send it: a frame, opened without any limit on its fill.
     let received = AnyFilter::from_bytes(&forged.to_bytes()).unwrap();
     assert!((0..1_000u64).all(|key| !received.contains().unwrap().contains(&key.to_le_bytes())));
-    let standard = GeneralizedBloom::ones(Shape { resets: 0, ..shape }).unwrap();
+    let standard = Generalized::ones(Shape { resets: 0, ..shape }).unwrap();
     assert_eq!(positives(&standard, 100_000), 100_000);
     let standard = Bloom::with_bits(BloomSettings::default().sized(10_000, 4), forged.mechanism.bits.clone()).unwrap();
     assert!((0..1_000u64).all(|key| standard.contains(&key)));
     // All zeros contain the keys whose setting positions lie on their own resetting ones: (2/10000)^2 of all.
-    assert!(positives(&GeneralizedBloom::zeros(shape).unwrap(), 100_000) <= 1);
+    assert!(positives(&Generalized::zeros(shape).unwrap(), 100_000) <= 1);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn endless_insertions_lead_from_every_start_to_the_worst_fill_and_the_rate_of_th
         let shape = shape(500, resets, sets);
         let (mut zeros, mut hits) = (0, 0);
         for seed in 0..ROUNDS {
-            let start = GeneralizedBloom::bernoulli(shape, seed as f64 / (ROUNDS - 1) as f64, seed).unwrap();
+            let start = Generalized::bernoulli(shape, seed as f64 / (ROUNDS - 1) as f64, seed).unwrap();
             let mut filter = start.under(Hashing::seeded(seed));
             filter.insert_batch(&(0..100 * 500u64).collect::<Vec<_>>());
             zeros += 500 - filter.mechanism.bits.count_ones();
@@ -153,7 +153,7 @@ fn the_rate_after_forty_keys_depends_on_the_start_as_derived() {
     for (start, derived) in [(0.0, 0.0047), (0.25, 0.0420), (0.5, 0.0628), (0.75, 0.0421), (1.0, 0.0047)] {
         let mut rates = Vec::new();
         for seed in 0..ROUNDS {
-            let filter = GeneralizedBloom::bernoulli(shape, start, seed).unwrap();
+            let filter = Generalized::bernoulli(shape, start, seed).unwrap();
             let mut filter = filter.under(Hashing::seeded(seed));
             filter.insert_batch(&(0..40u64).collect::<Vec<_>>());
             rates.push(positives(&filter, QUERIES) as f64 / QUERIES as f64);
@@ -190,7 +190,7 @@ fn without_resets_it_is_the_standard_filter_and_without_sets_its_mirror_image() 
     for seed in 0..rounds {
         let hashing = Hashing::seeded(seed);
         let mut standard = seeded(shape(1000, 0, 7), seed);
-        let mut mirror = GeneralizedBloom::ones(shape(1000, 7, 0)).unwrap().under(hashing.clone());
+        let mut mirror = Generalized::ones(shape(1000, 7, 0)).unwrap().under(hashing.clone());
         standard.insert_batch(&keys);
         mirror.insert_batch(&keys);
         // The one sets bits of an empty array and finds them set, the other resets those of a full one and finds them reset.
@@ -240,7 +240,7 @@ fn a_duplicate_becomes_the_newest_key_and_order_matters() {
 
 #[test]
 fn misses_on_average_are_those_expected_of_the_shape() {
-    let filter = GeneralizedBloom::with_bounds(500, 0.02, 0.1).unwrap();
+    let filter = Generalized::with_bounds(500, 0.02, 0.1).unwrap();
     let (mut missed, rounds) = (0, 60);
     for seed in 0..rounds {
         let mut filter = filter.clone().under(Hashing::seeded(seed));
@@ -262,7 +262,7 @@ fn filters_cannot_be_merged_or_intersected() {
 
 #[test]
 fn an_honest_array_compresses_to_a_small_part() {
-    let mut filter = GeneralizedBloom::with_bounds(1_000, 0.016, 0.01).unwrap();
+    let mut filter = Generalized::with_bounds(1_000, 0.016, 0.01).unwrap();
     filter.insert_batch(&(0..1_000u64).collect::<Vec<_>>());
     let filter = AnyFilter::from_structure(filter).unwrap();
     let (whole, sent) = (filter.to_bytes().len(), filter.to_compressed_bytes().len());
@@ -275,16 +275,16 @@ fn starts_survive_a_frame_and_forged_ones_are_refused() {
     let mut bits = BitStore::zeroed(1000).unwrap();
     bits.set(7);
     for mut filter in [
-        GeneralizedBloom::ones(shape).unwrap(),
-        GeneralizedBloom::bernoulli(shape, 0.3, 9).unwrap(),
-        GeneralizedBloom::from_bits(shape, bits).unwrap(),
+        Generalized::ones(shape).unwrap(),
+        Generalized::bernoulli(shape, 0.3, 9).unwrap(),
+        Generalized::from_bits(shape, bits).unwrap(),
     ] {
         filter.insert("rose");
-        let again = GeneralizedBloom::from_bytes(&filter.to_bytes()).unwrap();
+        let again = Generalized::from_bytes(&filter.to_bytes()).unwrap();
         assert_eq!(again, filter);
         assert_eq!(again.expected(10), filter.expected(10));
         filter.mechanism.start_zeros = 1001;
-        assert!(matches!(GeneralizedBloom::from_bytes(&filter.to_bytes()), Err(Error::Corrupt { .. })));
+        assert!(matches!(Generalized::from_bytes(&filter.to_bytes()), Err(Error::Corrupt { .. })));
     }
 }
 

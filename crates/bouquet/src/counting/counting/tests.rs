@@ -11,18 +11,18 @@ fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
 }
 
-fn empty(settings: &[(&str, &str)]) -> CountingBloom {
-    CountingBloom::from_config(&config(settings)).unwrap()
+fn empty(settings: &[(&str, &str)]) -> Counting {
+    Counting::from_config(&config(settings)).unwrap()
 }
 
-fn fill(filter: &mut CountingBloom, keys: std::ops::Range<u64>) {
+fn fill(filter: &mut Counting, keys: std::ops::Range<u64>) {
     keys.for_each(|key| {
         filter.insert(&key).unwrap();
     });
 }
 
 /// The share of absent keys among `queries` that seem present.
-fn measured_rate(filter: &CountingBloom, queries: u64) -> f64 {
+fn measured_rate(filter: &Counting, queries: u64) -> f64 {
     let absent = 1 << 40;
     (absent..absent + queries).filter(|key| filter.contains(key)).count() as f64 / queries as f64
 }
@@ -33,7 +33,7 @@ const LAYOUTS: &[&str] = Arrangement::WORDS;
 #[test]
 fn rates_are_the_predicted_ones_before_and_after_removals() {
     let (n, m, k, queries) = (100_000, 1_000_000, 7, 1_000_000);
-    let mut filter = CountingBloom::with_size(m, k).unwrap();
+    let mut filter = Counting::with_size(m, k).unwrap();
     fill(&mut filter, 0..n);
     let sigma = spread::test_sigma(m, n, k, queries);
     let rate = measured_rate(&filter, queries);
@@ -209,7 +209,7 @@ fn merging_equals_inserting_both() {
 fn filters_that_differ_refuse_to_merge_and_say_in_what() {
     let base = [("counters", "512"), ("hashes", "4")];
     let with = |name, text| empty(&[&base[..], &[(name, text)]].concat());
-    let seeded = CountingBloom::from_config(&config(&base).hashed(Hashing::seeded(9))).unwrap();
+    let seeded = Counting::from_config(&config(&base).hashed(Hashing::seeded(9))).unwrap();
     for (other, field) in [
         (empty(&[("counters", "513"), ("hashes", "4")]), "counters"),
         (empty(&[("counters", "512"), ("hashes", "8")]), "hashes"),
@@ -231,7 +231,7 @@ fn the_plain_filter_given_away_is_that_of_the_remaining_keys() {
     for hashing in [Hashing::seeded(4), Hashing::keyed(secret())] {
         for mirror in ["no", "yes"] {
             let config = config(&[("items", "1000"), ("fpr", "0.01"), ("mirror", mirror)]).hashed(hashing.clone());
-            let mut filter = CountingBloom::from_config(&config).unwrap();
+            let mut filter = Counting::from_config(&config).unwrap();
             fill(&mut filter, 0..1_000);
             (0..500u64).for_each(|key| filter.remove(&key).unwrap());
             let plain = Config::new(crate::membership::standard::KIND.facts()).set("items", "1000").unwrap();
@@ -305,10 +305,10 @@ fn frames_give_back_equal_filters_raw_and_coded() {
             ]);
             fill(&mut filter, 0..4_000);
             (0..100u64).for_each(|key| filter.remove(&key).unwrap());
-            assert_eq!(CountingBloom::from_bytes(&filter.to_bytes()).unwrap(), filter);
+            assert_eq!(Counting::from_bytes(&filter.to_bytes()).unwrap(), filter);
             let coded = AnyFilter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
-            assert_eq!(CountingBloom::from_bytes(&coded).unwrap(), filter);
-            assert_eq!(CountingBloom::from_config(&filter.config()).unwrap().config(), filter.config());
+            assert_eq!(Counting::from_bytes(&coded).unwrap(), filter);
+            assert_eq!(Counting::from_config(&filter.config()).unwrap().config(), filter.config());
             let again = AnyFilter::from_bytes(&coded).unwrap();
             assert_eq!(again.stats().bits, filter.stats().bits);
         }
@@ -317,7 +317,7 @@ fn frames_give_back_equal_filters_raw_and_coded() {
 
 #[test]
 fn coded_counters_take_the_space_of_their_entropy() {
-    let mut filter = CountingBloom::with_size(1_000_000, 7).unwrap();
+    let mut filter = Counting::with_size(1_000_000, 7).unwrap();
     fill(&mut filter, 0..100_000);
     let entropy = filter.entropy_bits();
     // Half full, counters are Poisson(0.7), whose entropy is 1.59 bits.
@@ -333,17 +333,17 @@ fn damaged_and_contradictory_frames_are_refused() {
     let frames = [filter.to_bytes(), AnyFilter::from_structure(filter.clone()).unwrap().to_compressed_bytes()];
     for frame in frames {
         for i in 0..frame.len() {
-            assert!(CountingBloom::from_bytes(&frame[..i]).is_err());
+            assert!(Counting::from_bytes(&frame[..i]).is_err());
             let mut flipped = frame.clone();
             flipped[i] ^= 0x10;
-            assert!(CountingBloom::from_bytes(&flipped).is_err(), "byte {i}");
+            assert!(Counting::from_bytes(&flipped).is_err(), "byte {i}");
         }
     }
-    let changes: [fn(&mut CountingBloom); 2] = [|f| f.items = f.mechanism.inserted + 1, |f| f.mechanism.lost = 1];
+    let changes: [fn(&mut Counting); 2] = [|f| f.items = f.mechanism.inserted + 1, |f| f.mechanism.lost = 1];
     for change in changes {
         let mut liar = filter.clone();
         change(&mut liar);
-        assert!(matches!(CountingBloom::from_bytes(&liar.to_bytes()), Err(Error::Corrupt { .. })));
+        assert!(matches!(Counting::from_bytes(&liar.to_bytes()), Err(Error::Corrupt { .. })));
     }
 }
 
@@ -351,7 +351,7 @@ fn damaged_and_contradictory_frames_are_refused() {
 fn a_keyed_filter_whose_keys_left_frozen_counters_behind_can_be_read_again() {
     let secret = || Secret::new(&[6; 32]).unwrap();
     let config = config(&[("items", "1000")]).hashed(Hashing::keyed(secret()));
-    let mut filter = CountingBloom::from_config(&config).unwrap();
+    let mut filter = Counting::from_config(&config).unwrap();
     (0..20).for_each(|_| assert!(filter.insert("rose").is_ok()));
     (0..20).for_each(|_| filter.remove("rose").unwrap());
     assert_eq!((filter.items(), filter.frozen()), (0, 7));
@@ -400,7 +400,7 @@ fn sizes_reach_the_wanted_rate_and_impossible_ones_are_refused() {
     assert!(refused(&[]).contains("`items`"));
     assert!(refused(&[("counters", "100")]).contains("`items`"));
     let huge = config(&[("counters", "72057594037927936"), ("hashes", "3"), ("width", "32")]);
-    assert!(CountingBloom::from_config(&huge).is_err());
+    assert!(Counting::from_config(&huge).is_err());
     for (name, text) in [("width", "0"), ("width", "33"), ("counters", "0"), ("policy", "wrap"), ("layout", "x")] {
         assert!(Config::new(KIND.facts()).set(name, text).unwrap_err().to_string().contains(name));
     }

@@ -4,25 +4,25 @@ use super::*;
 use crate::key::Key;
 use crate::kind::Config;
 
-fn empty(settings: &[(&str, &str)]) -> CuckooFilter {
+fn empty(settings: &[(&str, &str)]) -> Cuckoo {
     let config =
         settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap());
-    CuckooFilter::from_config(&config).unwrap()
+    Cuckoo::from_config(&config).unwrap()
 }
 
-fn insert<K: Key + ?Sized>(filter: &mut CuckooFilter, key: &K) {
+fn insert<K: Key + ?Sized>(filter: &mut Cuckoo, key: &K) {
     filter.insert(key).unwrap();
 }
 
 /// Keys that are never inserted begin here.
 const ABSENT: u64 = 1 << 40;
 
-fn measured_rate(filter: &CuckooFilter, queries: u64) -> f64 {
+fn measured_rate(filter: &Cuckoo, queries: u64) -> f64 {
     (ABSENT..ABSENT + queries).filter(|key| filter.contains(key)).count() as f64 / queries as f64
 }
 
 /// Inserts 0, 1, 2, ... until the filter refuses one, and tells which.
-fn fill_up(filter: &mut CuckooFilter) -> u64 {
+fn fill_up(filter: &mut Cuckoo) -> u64 {
     (0..).find(|key| filter.insert(key).is_err()).unwrap()
 }
 
@@ -42,7 +42,7 @@ fn the_first_refusal_comes_beyond_the_published_load() {
 
 #[test]
 fn the_rate_at_95_percent_is_the_published_one() {
-    let mut filter = CuckooFilter::with_size(1 << 15, 12).unwrap();
+    let mut filter = Cuckoo::with_size(1 << 15, 12).unwrap();
     let (keys, queries) = (filter.slots() * 95 / 100, 1_000_000);
     (0..keys).for_each(|key| insert(&mut filter, &key));
     let expected = filter.expected(keys).false_positive.unwrap();
@@ -61,7 +61,7 @@ fn planned_keys_fit_whatever_the_number() {
                 for seed in 0..(20_000 / items).clamp(1, 40) {
                     let config = Config::new(KIND.facts()).set("items", &items.to_string()).unwrap();
                     let config = config.set("fpr", fpr).unwrap().set("slots", slots).unwrap();
-                    let mut filter = CuckooFilter::from_config(&config.hashed(Hashing::seeded(seed))).unwrap();
+                    let mut filter = Cuckoo::from_config(&config.hashed(Hashing::seeded(seed))).unwrap();
                     let refused = (0..items).find(|key| filter.insert(key).is_err());
                     assert_eq!(refused, None, "of {items} keys at {fpr}, {slots} slots, seed {seed}");
                 }
@@ -181,7 +181,7 @@ fn random_operations_agree_with_a_multiset_of_fingerprints() {
 
 #[test]
 fn of_one_key_as_many_copies_fit_as_its_buckets_have_slots_and_one() {
-    let mut filter = CuckooFilter::with_size(1_000, 12).unwrap();
+    let mut filter = Cuckoo::with_size(1_000, 12).unwrap();
     (0..9).for_each(|_| insert(&mut filter, "rose"));
     assert!(matches!(filter.insert("rose"), Err(Error::Full { .. })));
     assert_eq!(filter.count("rose").count, 9);
@@ -196,7 +196,7 @@ fn of_one_key_as_many_copies_fit_as_its_buckets_have_slots_and_one() {
 #[test]
 fn the_other_bucket_leads_back_for_every_number_of_buckets() {
     for buckets in [1, 2, 3, 37, 64, 1_000] {
-        let filter = CuckooFilter::with_size(buckets, 8).unwrap();
+        let filter = Cuckoo::with_size(buckets, 8).unwrap();
         for (print, bucket) in (1..256).flat_map(|print| (0..buckets).map(move |bucket| (print, bucket))) {
             let other = filter.mechanism.other(print, bucket);
             assert!(other < buckets);
@@ -210,11 +210,11 @@ fn forged_frames_are_refused() {
     let mut filter = empty(&[("buckets", "3"), ("fingerprint", "6"), ("counter", "2")]);
     fill_up(&mut filter);
     let good = filter.clone();
-    assert_eq!(CuckooFilter::from_bytes(&good.to_bytes()).unwrap(), good);
-    let forge = |change: &dyn Fn(&mut CuckooFilter)| {
+    assert_eq!(Cuckoo::from_bytes(&good.to_bytes()).unwrap(), good);
+    let forge = |change: &dyn Fn(&mut Cuckoo)| {
         let mut forged = good.clone();
         change(&mut forged);
-        assert!(matches!(CuckooFilter::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
+        assert!(matches!(Cuckoo::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
     };
     forge(&|filter| filter.items += 1);
     forge(&|filter| filter.mechanism.victim = Some((1, 3)));

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::counting::counting::CountingBloom;
+use crate::counting::counting::Counting;
 use crate::hash::{Hashing, SplitMix};
 use crate::kind::Config;
 use crate::kind::Structure;
@@ -36,7 +36,7 @@ fn rates_are_the_predicted_ones_and_a_fifth_of_plain_counters() {
         let sigma = sigma(expected, filter.mechanism.hashes(), filter.cells().len(), queries);
         assert!((rate - expected).abs() < 5.0 * sigma, "{rate} for {expected}, sigma {sigma}");
         if bits_per_key == 40 {
-            let mut plain = CountingBloom::with_size(10 * n, 7).unwrap();
+            let mut plain = Counting::with_size(10 * n, 7).unwrap();
             (0..n).for_each(|key| assert!(plain.insert(&key).is_ok()));
             assert_eq!(plain.stats().bits, 40 * n);
             let plain = measured_rate(|key| plain.contains(key), 500_000);

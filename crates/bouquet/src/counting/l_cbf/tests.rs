@@ -1,15 +1,15 @@
 use super::*;
-use crate::CountingBloom;
+use crate::Counting;
 use crate::capability::Multiplicity;
 use crate::counting::counting;
 use crate::hash::SplitMix;
 use crate::kind::{Config, Structure};
 use crate::{AnyFilter, OpenOptions};
 
-fn empty(settings: &[(&str, &str)]) -> LfsrCounting {
+fn empty(settings: &[(&str, &str)]) -> LCbf {
     let config = Config::new(KIND.facts());
     let config = settings.iter().try_fold(config, |config, (name, text)| config.set(name, text)).unwrap();
-    LfsrCounting::from_config(&config).unwrap()
+    LCbf::from_config(&config).unwrap()
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn flags_and_counts_equal_those_of_binary_counters_through_a_million_operations(
     let shape = [("counters", "20000"), ("hashes", "5"), ("width", "8")];
     let config = Config::new(counting::KIND.facts());
     let config = shape.iter().try_fold(config, |config, (name, text)| config.set(name, text)).unwrap();
-    let (mut filter, mut binary) = (empty(&shape), CountingBloom::from_config(&config).unwrap());
+    let (mut filter, mut binary) = (empty(&shape), Counting::from_config(&config).unwrap());
     let mut random = SplitMix::new(1);
     let mut held = Vec::new();
     for _ in 0..1_000_000 {
@@ -40,7 +40,7 @@ fn flags_and_counts_equal_those_of_binary_counters_through_a_million_operations(
 
 #[test]
 fn a_query_reads_no_register() {
-    let mut filter = LfsrCounting::with_rate(5_000, 0.01).unwrap();
+    let mut filter = LCbf::with_rate(5_000, 0.01).unwrap();
     (0..5_000u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
     let answers: Vec<bool> = (0..20_000u64).map(|key| filter.contains(&key)).collect();
     let bloom = filter.to_bloom().unwrap();
@@ -54,12 +54,12 @@ fn a_query_reads_no_register() {
 #[test]
 fn a_change_touches_the_flags_only_when_a_count_leaves_or_reaches_zero() {
     let path = std::env::temp_dir().join(format!("bouquet-l-cbf-{}.bq", std::process::id()));
-    let mut filter = LfsrCounting::with_rate(1_000, 0.01).unwrap();
+    let mut filter = LCbf::with_rate(1_000, 0.01).unwrap();
     (0..2).for_each(|_| assert!(filter.insert("rose").is_ok()));
     AnyFilter::from_structure(filter).unwrap().save(&path).unwrap();
     let open = || AnyFilter::open_mapped(&path, &OpenOptions::default()).unwrap();
     // A mapped store is copied to memory by the first write to it, so its place tells whether it was touched.
-    let flags_untouched = |filter: &AnyFilter| filter.downcast_ref::<LfsrCounting>().unwrap().flags().is_mapped();
+    let flags_untouched = |filter: &AnyFilter| filter.downcast_ref::<LCbf>().unwrap().flags().is_mapped();
     let rose = || b"rose".as_slice().into();
     let mut filter = open();
     for _ in 0..3 {
@@ -84,7 +84,7 @@ fn a_full_register_obeys_its_policy_and_never_wraps() {
         (0..times).for_each(|_| assert!(filter.insert("rose").is_ok()));
         filter
     };
-    let width = |filter: &LfsrCounting| filter.config().choice("width");
+    let width = |filter: &LCbf| filter.config().choice("width");
     let mut sticky = filled("sticky", 100);
     assert_eq!((sticky.count("rose"), sticky.frozen()), (Multiplicity { count: 14, at_least: true }, 3));
     (0..100).for_each(|_| sticky.remove("rose").unwrap());
@@ -108,7 +108,7 @@ fn a_full_register_obeys_its_policy_and_never_wraps() {
     let mut narrow = filled("widen", 100);
     narrow.merge(&filled("widen", 1_000)).unwrap();
     assert_eq!(narrow.count("rose").count, 1_100);
-    assert_eq!(LfsrCounting::from_bytes(&widen.to_bytes()).unwrap(), widen);
+    assert_eq!(LCbf::from_bytes(&widen.to_bytes()).unwrap(), widen);
     (0..1_100).for_each(|_| widen.remove("rose").unwrap());
     assert!(!widen.contains("rose"));
 
@@ -128,7 +128,7 @@ fn a_full_register_obeys_its_policy_and_never_wraps() {
 fn frames_whose_flags_and_registers_disagree_are_refused() {
     let mut filter = empty(&[("counters", "300"), ("hashes", "3")]);
     (0..50u64).for_each(|key| assert!(filter.insert(&key).is_ok()));
-    assert_eq!(LfsrCounting::from_bytes(&filter.to_bytes()).unwrap(), filter);
+    assert_eq!(LCbf::from_bytes(&filter.to_bytes()).unwrap(), filter);
     let unused = (0..300).find(|&place| filter.counter(place) == 0).unwrap();
     let changes: [fn(&mut FlaggedRegisters, u64); 3] = [
         |store, unused| assert!(store.flags.set(unused)),
@@ -141,6 +141,6 @@ fn frames_whose_flags_and_registers_disagree_are_refused() {
     for change in changes {
         let mut liar = filter.clone();
         change(&mut liar.mechanism.cells.store, unused);
-        assert!(matches!(LfsrCounting::from_bytes(&liar.to_bytes()), Err(Error::Corrupt { .. })));
+        assert!(matches!(LCbf::from_bytes(&liar.to_bytes()), Err(Error::Corrupt { .. })));
     }
 }

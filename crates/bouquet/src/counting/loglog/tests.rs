@@ -7,8 +7,8 @@ fn config(settings: &[(&str, &str)]) -> Config {
     settings.iter().fold(Config::new(KIND.facts()), |config, (name, text)| config.set(name, text).unwrap())
 }
 
-fn empty(settings: &[(&str, &str)]) -> LogLog {
-    LogLog::from_config(&config(settings)).unwrap()
+fn empty(settings: &[(&str, &str)]) -> Loglog {
+    Loglog::from_config(&config(settings)).unwrap()
 }
 
 /// Mean and root mean square of the relative errors of keys with this many occurrences, lightly loaded.
@@ -67,7 +67,7 @@ fn minima_of_several_cells_keep_other_keys_out() {
     let counts = [5u64, 10, 50, 100];
     let median_excess = |hashes: u64| {
         let cells = (keys * copies * hashes) as f64 / std::f64::consts::LN_2;
-        let mut filter = LogLog::with_size(cells as u64, hashes as u32, copies as u32).unwrap();
+        let mut filter = Loglog::with_size(cells as u64, hashes as u32, copies as u32).unwrap();
         let count = |key: u64| counts[(key % 4) as usize];
         for key in 0..keys {
             (0..count(key)).for_each(|_| {
@@ -96,7 +96,7 @@ fn a_folded_filter_is_the_one_of_half_the_size() {
     assert_eq!(half, fed("10000"));
     assert!(fed("9999").folded().unwrap().is_none());
     let keyed = config(&[("cells", "100")]).hashed(Hashing::keyed(Secret::new(&[3; 32]).unwrap()));
-    assert!(LogLog::from_config(&keyed).unwrap().folded().unwrap().is_none());
+    assert!(Loglog::from_config(&keyed).unwrap().folded().unwrap().is_none());
 }
 
 #[test]
@@ -123,10 +123,10 @@ fn cells_at_their_end_say_at_least_and_frames_give_back_equal_filters() {
         filter.insert("rose");
     });
     assert!(filter.count("rose").at_least && !filter.count("lily").at_least);
-    assert_eq!(LogLog::from_bytes(&filter.to_bytes()).unwrap(), filter);
+    assert_eq!(Loglog::from_bytes(&filter.to_bytes()).unwrap(), filter);
     let coded = AnyFilter::from_structure(filter.clone()).unwrap().to_compressed_bytes();
-    assert_eq!(LogLog::from_bytes(&coded).unwrap(), filter);
-    let mut next = LogLog::from_bytes(&coded).unwrap();
+    assert_eq!(Loglog::from_bytes(&coded).unwrap(), filter);
+    let mut next = Loglog::from_bytes(&coded).unwrap();
     next.insert("iris");
     filter.insert("iris");
     assert_eq!(next, filter, "the draws go on as if nothing had happened");

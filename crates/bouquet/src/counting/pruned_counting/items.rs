@@ -1,6 +1,6 @@
 //! Items in their buckets: how they are found, and how they move when counters change.
 
-use super::{BOOST_BITS, Held, ITEM_HEAD, Mode, Pruned, PrunedTable};
+use super::{BOOST_BITS, Held, ITEM_HEAD, Mode, Pruned, PrunedCounting};
 use crate::codec::StateReader;
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
@@ -20,12 +20,12 @@ fn index(link: u64) -> Option<usize> {
     link.checked_sub(1).map(|number| number as usize)
 }
 
-impl PrunedTable {
+impl PrunedCounting {
     /// Items beyond the first of their bucket, which queries may have to pass.
     ///
     /// ```
-    /// use bouquet::PrunedTable;
-    /// let mut table = PrunedTable::with_size(1, 1)?;
+    /// use bouquet::PrunedCounting;
+    /// let mut table = PrunedCounting::with_size(1, 1)?;
     /// (0..3u64).try_for_each(|key| table.insert(&key, b"").map(drop))?;
     /// assert_eq!(table.crowded(), 2);
     /// # Ok::<(), bouquet::Error>(())
@@ -40,8 +40,8 @@ impl PrunedTable {
     /// made. Answers stay the same; fewer items are passed on the way to them.
     ///
     /// ```
-    /// use bouquet::PrunedTable;
-    /// let mut table = PrunedTable::with_size(350, 3)?;
+    /// use bouquet::PrunedCounting;
+    /// let mut table = PrunedCounting::with_size(350, 3)?;
     /// (0..100u64).try_for_each(|key| table.insert(&key, b"").map(drop))?;
     /// assert!(table.crowded() > 0);
     /// table.balance(10_000)?;

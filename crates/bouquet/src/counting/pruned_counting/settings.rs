@@ -31,15 +31,15 @@ choices!(Mode { Pruned = "pruned", Basic = "basic" });
 /// The settings of a pruned table.
 ///
 /// ```
-/// use bouquet::{PrunedSettings, PrunedTable, counting::pruned_counting::Mode};
-/// let settings = PrunedSettings { items: Some(100), mode: Some(Mode::Basic), ..Default::default() };
-/// let mut table = PrunedTable::with(settings)?;
+/// use bouquet::{PrunedCountingSettings, PrunedCounting, counting::pruned_counting::Mode};
+/// let settings = PrunedCountingSettings { items: Some(100), mode: Some(Mode::Basic), ..Default::default() };
+/// let mut table = PrunedCounting::with(settings)?;
 /// table.insert("rose", b"")?;
 /// assert!(table.contains("rose"));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PrunedSettings {
+pub struct PrunedCountingSettings {
     /// Distinct keys that it is made for.
     pub items: Option<u64>,
     /// The number of buckets.
@@ -52,7 +52,7 @@ pub struct PrunedSettings {
     pub mode: Option<Mode>,
 }
 
-impl Settings for PrunedSettings {
+impl Settings for PrunedCountingSettings {
     const FIELDS: Fields<Self> = fields![
         items: common::ITEMS,
         counters: COUNTERS,
@@ -65,7 +65,7 @@ impl Settings for PrunedSettings {
 /// Buckets per key when not given.
 const DEFAULT_HASHES: u32 = 9;
 
-impl PrunedSettings {
+impl PrunedCountingSettings {
     /// With every size filled in.
     pub(super) fn resolved(&self) -> Result<Self> {
         let counters = match (self.counters, self.items) {
@@ -73,7 +73,7 @@ impl PrunedSettings {
             (None, Some(items)) => fingerprints::pruned_buckets(items),
             (None, None) => return Err(common::ITEMS.missing("counters")),
         };
-        Ok(PrunedSettings {
+        Ok(PrunedCountingSettings {
             items: self.items,
             counters: Some(counters),
             hashes: self.hashes.or(Some(DEFAULT_HASHES)),
@@ -84,6 +84,6 @@ impl PrunedSettings {
 }
 
 /// The places that resolved settings describe.
-pub(super) fn places(settings: &PrunedSettings) -> Result<Places> {
+pub(super) fn places(settings: &PrunedCountingSettings) -> Result<Places> {
     Places::new(COUNTERS.need(settings.counters)?, common::HASHES.need(settings.hashes)?, Arrangement::Flat)
 }

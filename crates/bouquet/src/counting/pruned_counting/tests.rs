@@ -8,10 +8,10 @@ use crate::theory::fingerprints;
 const N: u64 = 10_000;
 
 /// A table of n keys with m/n buckets per key.
-fn filled(per_item: f64, hashes: u32, seed: u64) -> PrunedTable {
+fn filled(per_item: f64, hashes: u32, seed: u64) -> PrunedCounting {
     let (counters, hashes) = (Some((per_item * N as f64) as u64), Some(hashes));
-    let settings = PrunedSettings { counters, hashes, ..Default::default() };
-    let mut table = PrunedTable::hashed(settings, Hashing::seeded(seed)).unwrap();
+    let settings = PrunedCountingSettings { counters, hashes, ..Default::default() };
+    let mut table = PrunedCounting::hashed(settings, Hashing::seeded(seed)).unwrap();
     (0..N).for_each(|key| assert!(table.insert(&key, &key.to_le_bytes()).unwrap()));
     table
 }
@@ -35,7 +35,7 @@ impl Pruned {
     }
 }
 
-fn accesses(table: &PrunedTable, keys: std::ops::Range<u64>, present: bool) -> u64 {
+fn accesses(table: &PrunedCounting, keys: std::ops::Range<u64>, present: bool) -> u64 {
     ACCESSES.set(0);
     keys.for_each(|key| assert_eq!(table.contains(&key), present));
     ACCESSES.get()
@@ -46,7 +46,7 @@ fn items_are_at_home_after_every_operation() {
     // Only items that are hashed to a place of the key can move: they are checked after each step, all now and then. A
     // small table is checked as a whole after each.
     for (n, steps, all_every) in [(N, 100_000u64, 10_000), (100, 5_000, 1)] {
-        let mut table = PrunedTable::with_capacity(n).unwrap();
+        let mut table = PrunedCounting::with_capacity(n).unwrap();
         let mut model: HashMap<u64, (u64, u64)> = HashMap::new();
         let mut random = SplitMix::new(n);
         for step in 0..steps {
@@ -103,7 +103,7 @@ fn buckets_are_as_empty_as_published_and_balancing_finishes_the_rest() {
     assert_eq!(table.crowded(), 0);
     table.mechanism.check();
     assert_eq!(accesses(&table, 0..N, true), N);
-    let again = PrunedTable::from_bytes(&table.to_bytes()).unwrap();
+    let again = PrunedCounting::from_bytes(&table.to_bytes()).unwrap();
     assert_eq!((again.crowded(), &again), (0, &table), "boosts are kept in the frame");
 }
 
@@ -126,8 +126,8 @@ fn a_hit_reads_one_bucket_and_a_miss_almost_none() {
 #[test]
 fn the_basic_mode_gives_the_same_answers_and_passes_more_items() {
     let with = |mode| {
-        let settings = PrunedSettings { items: Some(500), mode: Some(mode), ..Default::default() };
-        PrunedTable::with(settings).unwrap()
+        let settings = PrunedCountingSettings { items: Some(500), mode: Some(mode), ..Default::default() };
+        PrunedCounting::with(settings).unwrap()
     };
     let (mut pruned, mut basic) = (with(Mode::Pruned), with(Mode::Basic));
     for key in 0..500u64 {
@@ -171,24 +171,24 @@ fn tuple_search_equals_linear_search() {
 
 #[test]
 fn forged_frames_are_refused() {
-    let mut table = PrunedTable::with_size(50, 3).unwrap();
+    let mut table = PrunedCounting::with_size(50, 3).unwrap();
     (0..10u64).for_each(|key| assert!(table.insert(&key, b"value").unwrap()));
-    assert_eq!(PrunedTable::from_bytes(&table.to_bytes()).unwrap(), table);
+    assert_eq!(PrunedCounting::from_bytes(&table.to_bytes()).unwrap(), table);
     let mut forged = table.clone();
     forged.mechanism.counters.update(7, |counter| counter + 1);
-    assert!(matches!(PrunedTable::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
+    assert!(matches!(PrunedCounting::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
     let mut forged = table.clone();
     let number = forged.mechanism.held.iter().position(Option::is_some).unwrap();
     forged.mechanism.held[number].as_mut().unwrap().copies = 0;
-    assert!(matches!(PrunedTable::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
+    assert!(matches!(PrunedCounting::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
     let mut forged = table.clone();
     forged.mechanism.held[number].as_mut().unwrap().key = 77u64.to_le_bytes().into();
-    assert!(matches!(PrunedTable::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
+    assert!(matches!(PrunedCounting::from_bytes(&forged.to_bytes()), Err(Error::Corrupt { .. })));
     // Frozen counters may stand where no item is.
     let mut frozen = table.clone();
     frozen.mechanism.counters.set(7, 15);
     (0..frozen.mechanism.held.len()).for_each(|number| frozen.mechanism.rehome(number));
-    let again = PrunedTable::from_bytes(&frozen.to_bytes()).unwrap();
+    let again = PrunedCounting::from_bytes(&frozen.to_bytes()).unwrap();
     again.mechanism.check();
     assert!((0..10u64).all(|key| again.contains(&key)));
 }

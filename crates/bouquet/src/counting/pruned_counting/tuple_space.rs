@@ -1,6 +1,6 @@
 //! Packet classification in tuple space.
 
-use super::PrunedTable;
+use super::PrunedCounting;
 use crate::error::{Error, Result};
 
 /// The first `length` bits of a field of 32 bits: what a rule demands of it.
@@ -50,7 +50,7 @@ fn masked(bits: u32, length: u32) -> u32 {
     if length == 0 { 0 } else { bits & u32::MAX << (32 - length) }
 }
 
-/// Rules that demand prefixes of several fields, with priorities: one [`PrunedTable`] for each tuple of prefix lengths. A
+/// Rules that demand prefixes of several fields, with priorities: one [`PrunedCounting`] for each tuple of prefix lengths. A
 /// packet's fields, cut to these lengths, are looked up in every table, and the match of the highest priority wins. Most
 /// tables do not hold the packet, and there the counters alone answer.
 ///
@@ -69,7 +69,7 @@ pub struct TupleSpace {
     fields: usize,
     /// The rules that each tuple's table is made for.
     rules_per_tuple: u64,
-    tuples: Vec<(Vec<u32>, PrunedTable)>,
+    tuples: Vec<(Vec<u32>, PrunedCounting)>,
 }
 
 impl TupleSpace {
@@ -86,7 +86,7 @@ impl TupleSpace {
             return Err(Error::parameter("fields", "at least 1", fields));
         }
         // Refused here rather than with the first rule.
-        PrunedTable::with_capacity(rules_per_tuple)?;
+        PrunedCounting::with_capacity(rules_per_tuple)?;
         Ok(TupleSpace { fields, rules_per_tuple, tuples: Vec::new() })
     }
 
@@ -128,7 +128,7 @@ impl TupleSpace {
         let at = match self.tuples.iter().position(|(tuple, _)| *tuple == lengths) {
             Some(at) => at,
             None => {
-                self.tuples.push((lengths, PrunedTable::with_capacity(self.rules_per_tuple)?));
+                self.tuples.push((lengths, PrunedCounting::with_capacity(self.rules_per_tuple)?));
                 self.tuples.len() - 1
             }
         };
@@ -181,7 +181,7 @@ impl TupleSpace {
     /// ```
     #[must_use]
     pub fn classify(&self, packet: &[u32]) -> Option<u64> {
-        let in_tuple = |(lengths, table): &(Vec<u32>, PrunedTable)| {
+        let in_tuple = |(lengths, table): &(Vec<u32>, PrunedCounting)| {
             let fields = packet.iter().copied().chain(std::iter::repeat(0)).zip(lengths);
             let found = table.value(&key(fields.map(|(field, &length)| masked(field, length))))?;
             priorities(found).max()

@@ -4,15 +4,15 @@ use super::code::{Code, entry};
 use super::settings::Shape;
 use super::slots::{Slots, with_table};
 use super::table::Table;
-use super::{Quotient, QuotientFilter};
+use super::{Quotient, QuotientTable};
 use crate::error::{Error, Result};
 
-impl QuotientFilter {
+impl Quotient {
     /// The hashes in the filter, ascending, with the number of times that each is in: all that is left of the keys.
     ///
     /// ```
-    /// use bouquet::QuotientFilter;
-    /// let mut filter = QuotientFilter::with_rate(1_000, 0.01)?;
+    /// use bouquet::Quotient;
+    /// let mut filter = Quotient::with_rate(1_000, 0.01)?;
     /// filter.insert_batch(&["rose", "rose", "lily"])?;
     /// let mut counts: Vec<_> = filter.fingerprints().map(|(_, count)| count).collect();
     /// counts.sort_unstable();
@@ -24,7 +24,7 @@ impl QuotientFilter {
     }
 }
 
-impl Quotient {
+impl QuotientTable {
     /// The hashes, ascending, with their counts.
     pub(super) fn fingerprints(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let r = self.shape.remainder;

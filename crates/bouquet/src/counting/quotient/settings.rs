@@ -41,9 +41,9 @@ choices!(Layout { RankSelect = "rank-select", ThreeBit = "three-bit" });
 /// The settings of a quotient filter.
 ///
 /// ```
-/// use bouquet::{QuotientFilter, QuotientSettings, counting::quotient::Layout};
+/// use bouquet::{Quotient, QuotientSettings, counting::quotient::Layout};
 /// let layout = Some(Layout::ThreeBit);
-/// let mut filter = QuotientFilter::with(QuotientSettings { items: Some(1_000), layout, ..Default::default() })?;
+/// let mut filter = Quotient::with(QuotientSettings { items: Some(1_000), layout, ..Default::default() })?;
 /// assert!(filter.insert("rose")? && filter.contains("rose"));
 /// # Ok::<(), bouquet::Error>(())
 /// ```

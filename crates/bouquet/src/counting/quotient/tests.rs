@@ -6,12 +6,12 @@ use crate::store::field_max;
 
 const LAYOUTS: [Layout; 2] = [Layout::RankSelect, Layout::ThreeBit];
 
-fn empty(quotient: u32, remainder: u32, layout: Layout) -> QuotientFilter {
+fn empty(quotient: u32, remainder: u32, layout: Layout) -> Quotient {
     let (quotient, remainder, layout) = (Some(quotient), Some(remainder), Some(layout));
-    QuotientFilter::with(QuotientSettings { quotient, remainder, layout, ..Default::default() }).unwrap()
+    Quotient::with(QuotientSettings { quotient, remainder, layout, ..Default::default() }).unwrap()
 }
 
-impl QuotientFilter {
+impl Quotient {
     fn add(&mut self, hash: u64, times: u64) -> Result<bool> {
         let fresh = self.mechanism.add_at(self.mechanism.shape.split(hash), times)?;
         self.items += times;
@@ -25,7 +25,7 @@ impl QuotientFilter {
 
     /// The slots are what a sequence of operations leads to, and the numbers are theirs.
     fn check(&self) {
-        let again = QuotientFilter::from_bytes(&self.to_bytes()).unwrap();
+        let again = Quotient::from_bytes(&self.to_bytes()).unwrap();
         assert_eq!(*self, again);
     }
 }
@@ -54,7 +54,7 @@ impl Zipf {
 
 #[test]
 fn the_rate_at_90_percent_is_the_published_one() {
-    let mut filter = QuotientFilter::with_size(17, 9).unwrap();
+    let mut filter = Quotient::with_size(17, 9).unwrap();
     let (keys, queries) = ((1u64 << 17) * 9 / 10, 1_000_000u64);
     (0..keys).for_each(|key| assert!(filter.insert(&key).is_ok()));
     let expected = filter.expected(keys).false_positive.unwrap();
@@ -271,7 +271,7 @@ fn metadata_takes_2_125_bits_per_slot() {
         let shape = Shape::new(quotient, 9, Layout::ThreeBit);
         assert_eq!(shape.bits().unwrap(), shape.slots() * 12);
     }
-    let filter = QuotientFilter::with_size(12, 9).unwrap();
+    let filter = Quotient::with_size(12, 9).unwrap();
     let stored: u64 = filter.mechanism.stores().iter().map(BitStore::len).sum();
     assert_eq!(stored, filter.stats().bits);
 }
@@ -383,7 +383,7 @@ fn forged_slots_are_refused_or_harmless() {
                     table.set(slot, random.next_u64());
                 }
             }
-            if let Ok(read) = QuotientFilter::from_bytes(&forged.to_bytes()) {
+            if let Ok(read) = Quotient::from_bytes(&forged.to_bytes()) {
                 read.check();
                 let mut changed = read.clone();
                 (0..60u64).for_each(|key| drop(changed.insert(&key)));

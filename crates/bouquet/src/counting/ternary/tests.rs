@@ -1,5 +1,5 @@
 use super::*;
-use crate::CountingBloom;
+use crate::Counting;
 use crate::hash::{Hashing, SplitMix};
 use crate::kind::Config;
 
@@ -7,21 +7,21 @@ const M: u64 = 1_000_000;
 const N: u64 = 100_000;
 const K: u32 = 7;
 
-fn empty(levels: &str, packed: &str, seed: u64) -> TernaryBloom {
+fn empty(levels: &str, packed: &str, seed: u64) -> Ternary {
     let settings = [("counters", "1e6"), ("hashes", "7"), ("levels", levels), ("packed", packed)];
     let config = Config::new(KIND.facts()).hashed(Hashing::seeded(seed));
     let config = settings.iter().try_fold(config, |config, (name, text)| config.set(name, text)).unwrap();
-    TernaryBloom::from_config(&config).unwrap()
+    Ternary::from_config(&config).unwrap()
 }
 
-fn filled(levels: &str, packed: &str, seed: u64) -> TernaryBloom {
+fn filled(levels: &str, packed: &str, seed: u64) -> Ternary {
     let mut filter = empty(levels, packed, seed);
     (0..N).for_each(|key| assert!(filter.insert(&key).is_ok()));
     filter
 }
 
 /// The share of keys with this answer.
-fn share(filter: &TernaryBloom, keys: std::ops::Range<u64>, answer: Membership) -> f64 {
+fn share(filter: &Ternary, keys: std::ops::Range<u64>, answer: Membership) -> f64 {
     let all = (keys.end - keys.start) as f64;
     keys.filter(|key| filter.query(key) == answer).count() as f64 / all
 }
@@ -41,7 +41,7 @@ fn three_levels_answer_and_remove_as_often_as_theory_says() {
     assert!((yes - theory::ternary::false_yes(M, N, K, 2)).abs() < sigma(10 * N), "{yes}");
     assert!((yes - 8.19e-3).abs() < sigma(10 * N), "{yes}");
     // Four-bit counters in the same memory.
-    let mut counting = CountingBloom::with_size(M / 2, 3).unwrap();
+    let mut counting = Counting::with_size(M / 2, 3).unwrap();
     (0..N).for_each(|key| assert!(counting.insert(&key).is_ok()));
     let found = (N..3 * N).filter(|key| counting.contains(key)).count() as f64 / (2 * N) as f64;
     assert!((found - 9.18e-2).abs() < 5.0 * theory::spread::test_sigma(M / 2, N, 3, 2 * N), "{found}");
@@ -154,8 +154,8 @@ fn an_undeletable_key_changes_nothing() {
 #[test]
 fn packing_is_for_three_levels() {
     let config = Config::new(KIND.facts()).set("items", "10").unwrap().set("packed", "yes").unwrap();
-    assert!(TernaryBloom::from_config(&config).unwrap_err().to_string().contains("`packed`"));
+    assert!(Ternary::from_config(&config).unwrap_err().to_string().contains("`packed`"));
     let config = config.set("levels", "3").unwrap();
-    let filter = TernaryBloom::from_config(&config).unwrap();
-    assert_eq!(TernaryBloom::from_bytes(&filter.to_bytes()).unwrap(), filter);
+    let filter = Ternary::from_config(&config).unwrap();
+    assert_eq!(Ternary::from_bytes(&filter.to_bytes()).unwrap(), filter);
 }

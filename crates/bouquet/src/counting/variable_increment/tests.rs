@@ -1,5 +1,5 @@
 use super::*;
-use crate::counting::counting::CountingBloom;
+use crate::counting::counting::Counting;
 use crate::hash::SplitMix;
 use crate::kind::{Config, Structure};
 use crate::parts::marked_cells::testing::{measured_rate, sigma};
@@ -19,7 +19,7 @@ fn rates_are_the_predicted_ones_and_a_quarter_of_plain_counters() {
     let interval = VariableIncrement::with_size(40 * n, 6).unwrap();
     let sequence = VariableIncrement::with_code(&default_sequence(), 40 * n, 5).unwrap();
     assert_eq!((interval.code(), sequence.cells().len()), (&Increments::interval(4).unwrap(), 4 * n));
-    let mut plain = CountingBloom::with_size(10 * n, 7).unwrap();
+    let mut plain = Counting::with_size(10 * n, 7).unwrap();
     (0..n).for_each(|key| assert!(plain.insert(&key).is_ok()));
     let plain = measured_rate(|key| plain.contains(key), 500_000);
     for (mut filter, expected) in [(interval, 1.667e-3), (sequence, 1.709e-3)] {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::kind::{Config, Structure};
 use crate::membership::bloom_g::{BloomG, BloomGSettings, Words};
-use crate::membership::{BitFilter, blocked::Blocked};
+use crate::membership::{BitFilter, blocked::BlockedKind};
 use crate::shared::SharedBitFilter;
 use crate::shell::Settings;
 
@@ -25,9 +25,9 @@ fn bits_in_words_are_at_the_positions() {
 #[test]
 fn bits_in_lines_are_at_the_positions() {
     for (bits, hashes) in [1 << 13, 1 << 22].into_iter().flat_map(|bits| (1..=line::MOST + 2).map(move |k| (bits, k))) {
-        let config = Config::new(&crate::BlockedBloom::FACTS).set("bits", &bits.to_string()).unwrap();
+        let config = Config::new(&crate::Blocked::FACTS).set("bits", &bits.to_string()).unwrap();
         let config = config.set("hashes", &hashes.to_string()).unwrap();
-        agrees::<Blocked>(&config);
+        agrees::<BlockedKind>(&config);
     }
 }
 

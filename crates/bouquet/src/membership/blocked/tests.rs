@@ -4,10 +4,10 @@ use crate::kind::Config;
 use crate::membership::Layout;
 use crate::theory::spread::test_sigma_conditional;
 
-fn made(settings: &[(&str, &str)], seed: u64) -> BlockedBloom {
+fn made(settings: &[(&str, &str)], seed: u64) -> Blocked {
     let config = Config::new(KIND.facts()).hashed(Hashing::seeded(seed));
     let config = settings.iter().fold(config, |config, (name, text)| config.set(name, text).unwrap());
-    BlockedBloom::from_config(&config).unwrap()
+    Blocked::from_config(&config).unwrap()
 }
 
 /// The mean rates of 30 instances of 100,000 keys: of their content and measured with 50,000 queries each.

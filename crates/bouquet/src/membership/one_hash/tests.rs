@@ -7,7 +7,7 @@ const RUN: [u64; 7] = [1409, 1423, 1427, 1429, 1433, 1439, 1447];
 
 #[test]
 fn sizes_are_the_published_runs_of_primes() {
-    let primes = |bits| OneHashBloom::with_size(bits, 7).unwrap().layout().primes().collect::<Vec<_>>();
+    let primes = |bits| OneHash::with_size(bits, 7).unwrap().layout().primes().collect::<Vec<_>>();
     assert_eq!(primes(10_000), RUN);
     assert_eq!(primes(1_000_000), [142_811, 142_837, 142_841, 142_867, 142_871, 142_873, 142_897]);
 }
@@ -24,7 +24,7 @@ impl Key for Counted {
 
 #[test]
 fn a_key_is_hashed_once_and_one_word_of_it_is_used() {
-    let mut filter = OneHashBloom::with_size(10_000, 7).unwrap();
+    let mut filter = OneHash::with_size(10_000, 7).unwrap();
     let keys: Vec<_> = (0..100).map(|number| Counted(number, 0.into())).collect();
     let mut hashed = 0;
     let mut once_more_each = |what: &str| {
@@ -62,7 +62,7 @@ fn the_rate_is_the_product_over_the_slices() {
     let mut found = 0;
     let config = Config::new(KIND.facts()).set("bits", "10000").unwrap().set("hashes", "7").unwrap();
     for seed in 0..filters {
-        let mut filter = OneHashBloom::from_config(&config.clone().hashed(Hashing::seeded(seed))).unwrap();
+        let mut filter = OneHash::from_config(&config.clone().hashed(Hashing::seeded(seed))).unwrap();
         (0..1000u64).for_each(|key| {
             filter.insert(&key);
         });
@@ -108,7 +108,7 @@ fn lengths_that_are_not_coprime_raise_the_rate() {
 fn cardinality_is_within_five_standard_errors() {
     let config = Config::new(KIND.facts()).set("bits", "10000").unwrap().set("hashes", "7").unwrap();
     for seed in 0..40 {
-        let mut filter = OneHashBloom::from_config(&config.clone().hashed(Hashing::seeded(seed))).unwrap();
+        let mut filter = OneHash::from_config(&config.clone().hashed(Hashing::seeded(seed))).unwrap();
         (0..1000u64).for_each(|key| {
             filter.insert(&key);
         });

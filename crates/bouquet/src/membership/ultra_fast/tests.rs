@@ -2,10 +2,10 @@ use super::*;
 use crate::kind::Config;
 use crate::theory::spread::test_sigma_conditional;
 
-fn made(settings: &[(&str, &str)], seed: u64) -> UltraFastBloom {
+fn made(settings: &[(&str, &str)], seed: u64) -> UltraFast {
     let config = Config::new(KIND.facts()).hashed(Hashing::seeded(seed));
     let config = settings.iter().fold(config, |config, (name, text)| config.set(name, text).unwrap());
-    UltraFastBloom::from_config(&config).unwrap()
+    UltraFast::from_config(&config).unwrap()
 }
 
 #[test]
@@ -26,11 +26,11 @@ fn parquet_s_vectors_come_out() {
 #[test]
 fn parquet_mode_needs_its_own_hash_and_blocks() {
     let config = Config::new(KIND.facts()).set("bits", "1024").unwrap().set("mode", "parquet").unwrap();
-    assert!(UltraFastBloom::from_config(&config.clone().hashed(Hashing::seeded(1))).is_err());
-    assert!(UltraFastBloom::from_config(&config.clone().set("word", "64").unwrap()).is_err());
-    let filter = UltraFastBloom::from_config(&config).unwrap();
-    assert_eq!(UltraFastBloom::from_bytes(&filter.to_bytes()).unwrap(), filter);
-    assert!(UltraFastBloom::from_parquet(&[0; 33]).is_err());
+    assert!(UltraFast::from_config(&config.clone().hashed(Hashing::seeded(1))).is_err());
+    assert!(UltraFast::from_config(&config.clone().set("word", "64").unwrap()).is_err());
+    let filter = UltraFast::from_config(&config).unwrap();
+    assert_eq!(UltraFast::from_bytes(&filter.to_bytes()).unwrap(), filter);
+    assert!(UltraFast::from_parquet(&[0; 33]).is_err());
 }
 
 #[test]

@@ -26,9 +26,9 @@ pub trait Placement: Clone + PartialEq + std::fmt::Debug {
 ///
 /// ```
 /// use bouquet::counting::counting::Arrangement;
-/// use bouquet::{CountingBloom, CountingSettings};
+/// use bouquet::{Counting, CountingSettings};
 /// let sliced = CountingSettings { items: Some(1_000), layout: Some(Arrangement::Sliced), ..Default::default() };
-/// assert_eq!(CountingBloom::with(sliced)?.settings().counters.map(|counters| counters % 7), Some(0));
+/// assert_eq!(Counting::with(sliced)?.settings().counters.map(|counters| counters % 7), Some(0));
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

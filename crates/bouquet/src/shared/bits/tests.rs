@@ -7,7 +7,7 @@ use crate::kind::Facts;
 use crate::membership::blocked;
 use crate::membership::bloom_g::{self, BloomG};
 use crate::membership::compressed::Compressed;
-use crate::membership::one_hash::OneHashBloom;
+use crate::membership::one_hash::OneHash;
 use crate::membership::partitioned::Partitioned;
 use crate::membership::ultra_fast;
 use crate::shared::model::{values, zeros};
@@ -82,7 +82,7 @@ fn in_every_interleaving_a_thread_that_inserts_a_new_key_is_told() {
 #[test]
 fn in_every_interleaving_exactly_one_is_told_where_a_key_lies_in_one_word() {
     for block in ["32", "64"] {
-        let blocks: Blocks<Blocked> = layout(&[("bits", "128"), ("hashes", "5"), ("block", block)]);
+        let blocks: Blocks<BlockedKind> = layout(&[("bits", "128"), ("hashes", "5"), ("block", block)]);
         model(&blocks, [digest_in_words(&blocks, 1); 2], |told| assert!(told[0] != told[1]));
     }
     let words: Blocks<bloom_g::Words> = layout(&[("bits", "128"), ("hashes", "5")]);
@@ -132,7 +132,7 @@ macro_rules! every_layout {
                 "compressed" => $run::<crate::membership::compressed::Sparse>(&config),
                 "one-hash" => $run::<crate::membership::one_hash::Primes>(&config),
                 "ultra-fast" => $run::<Split>(&config),
-                "blocked" => $run::<Blocks<Blocked>>(&config),
+                "blocked" => $run::<Blocks<BlockedKind>>(&config),
                 "bloom-g" => $run::<Blocks<bloom_g::Words>>(&config),
                 other => panic!("no case for {other}"),
             }
@@ -189,7 +189,7 @@ fn batches_far_and_near_are_single_calls() {
     // The last is so far that the memory is asked in advance in every build.
     for bits in [1 << 14, far, 8 * far] {
         check::<Split>(bits, 8);
-        check::<Blocks<Blocked>>(bits, 7);
+        check::<Blocks<BlockedKind>>(bits, 7);
     }
 }
 
@@ -268,6 +268,6 @@ fn every_member_of_the_family_has_a_shared_form() {
     check(Bloom::with_rate(100, 0.01).unwrap());
     check(Partitioned::with_rate(100, 0.01).unwrap());
     check(Compressed::with_rate(100, 0.01).unwrap());
-    check(OneHashBloom::with_rate(100, 0.01).unwrap());
+    check(OneHash::with_rate(100, 0.01).unwrap());
     check(BloomG::with_rate(100, 0.01).unwrap());
 }

@@ -91,10 +91,10 @@ fn the_network_sorts() {
     }
 }
 
-fn made(settings: &[(&str, &str)]) -> (CountingBloom, SharedCounting) {
+fn made(settings: &[(&str, &str)]) -> (Counting, SharedCounting) {
     let config =
         settings.iter().fold(Config::new(KIND.facts()), |config, (name, value)| config.set(name, value).unwrap());
-    (CountingBloom::from_config(&config).unwrap(), SharedCounting::from_config(&config).unwrap())
+    (Counting::from_config(&config).unwrap(), SharedCounting::from_config(&config).unwrap())
 }
 
 #[test]
@@ -181,8 +181,7 @@ fn threads_that_race_for_the_last_occurrence_get_it_exactly_once() {
 fn keyed_filters_are_shared_with_their_secret() {
     let config = Config::new(KIND.facts()).set("items", "100").unwrap();
     let config = config.hashed(Hashing::keyed(Secret::new(&[7; 32]).unwrap()));
-    let (mut plain, shared) =
-        (CountingBloom::from_config(&config).unwrap(), SharedCounting::from_config(&config).unwrap());
+    let (mut plain, shared) = (Counting::from_config(&config).unwrap(), SharedCounting::from_config(&config).unwrap());
     plain.insert("rose").unwrap();
     shared.insert("rose");
     assert_eq!(shared.into_filter().unwrap(), plain);
