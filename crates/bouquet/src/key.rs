@@ -8,7 +8,6 @@
 mod more;
 pub use more::ByHash;
 
-use crate::error::Result;
 use crate::hash::{Digest, Hashing};
 
 /// Something that can be a key.
@@ -146,84 +145,6 @@ fn fill<K: Key>(digests: &mut [Digest; BATCH], hashing: &Hashing, keys: &[K], to
 }
 
 pub(crate) use crate::simd::{CACHED_BITS, NEAR_BITS};
-
-/// A table that keys are looked up in by batches: how to hash them and to prefetch what belongs to them.
-pub(crate) trait Batched {
-    /// Tables up to this size are not asked for. That it is the second-level cache's suits those of which a key needs a place
-    /// or two that are found at once; if there are more, or they take longer to find, it is [`NEAR_BITS`].
-    const NEAR: u64 = CACHED_BITS;
-
-    /// The hashing of the keys.
-    fn hashing(&self) -> &Hashing;
-
-    /// The bits of all that can be asked for.
-    fn bits_ahead(&self) -> u64;
-
-    /// Prefetches what belongs to a key.
-    fn ask(&self, digest: Digest);
-
-    /// Prefetches what a query of the key looks at first.
-    #[inline(always)]
-    fn ask_to_test(&self, digest: Digest) {
-        self.ask(digest);
-    }
-
-    /// Whether asking pays.
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        self.bits_ahead() > Self::NEAR
-    }
-}
-
-/// Answers keys, `answers[i]` for `keys[i]`. In a table that is far the memory is asked for a batch of keys before the first is
-/// looked at; in one that is near nothing is faster than one key after the other.
-#[inline(always)]
-pub(crate) fn answer_each<K: Key>(
-    table: &impl Batched,
-    keys: &[K],
-    answers: &mut [bool],
-    answer: impl Fn(Digest) -> bool,
-) {
-    if !table.is_far() {
-        for (key, out) in keys.iter().zip(answers) {
-            *out = answer(key.digest(table.hashing()));
-        }
-        return;
-    }
-    for (keys, answers) in keys.chunks(BATCH).zip(answers.chunks_mut(BATCH)) {
-        let digests = digest_batch(table.hashing(), keys, |digest| table.ask_to_test(digest));
-        for (out, digest) in answers.iter_mut().zip(digests).take(keys.len()) {
-            *out = answer(digest);
-        }
-    }
-}
-
-/// Inserts keys into a filter with this table, as [`answer_each`] answers them, and says how many were certainly new. An error
-/// stops at the key that caused it.
-#[inline(always)]
-pub(crate) fn insert_each<F, T: Batched, K: Key>(
-    filter: &mut F,
-    table: impl Fn(&F) -> &T,
-    keys: &[K],
-    insert: impl Fn(&mut F, &K, Digest) -> Result<bool>,
-) -> Result<u64> {
-    let mut fresh = 0;
-    if !table(filter).is_far() {
-        for key in keys {
-            let digest = key.digest(table(filter).hashing());
-            fresh += u64::from(insert(filter, key, digest)?);
-        }
-        return Ok(fresh);
-    }
-    for keys in keys.chunks(BATCH) {
-        let table = table(filter);
-        let digests = digest_batch(table.hashing(), keys, |digest| table.ask(digest));
-        for (key, digest) in keys.iter().zip(digests) {
-            fresh += u64::from(insert(filter, key, digest)?);
-        }
-    }
-    Ok(fresh)
-}
 
 /// Aligned to cache lines: vector code writes a line at a time here, and what is written across two of them takes twice as long to be
 /// read again.

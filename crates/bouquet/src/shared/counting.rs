@@ -4,7 +4,7 @@ use crate::capability::Multiplicity;
 use crate::counting::counting::{Counting, CountingSettings, MirroredCounters, Policy};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
-use crate::key::{Batched, Key, NEAR_BITS, answer_each, insert_each};
+use crate::key::{BATCH, Key, NEAR_BITS, digest_batch};
 use crate::kind::Config;
 use crate::parts::counter_array::{Arrangement, Placement, Places};
 use crate::parts::counting_over::CountingOver;
@@ -176,7 +176,7 @@ impl SharedCounting {
         let digest = self.digest(key);
         if self.is_far() {
             // Else each counter is waited for in turn: the processor fetches little past a word that it is about to change.
-            self.ask(digest);
+            self.prefetch(digest);
         }
         self.insert_digest(digest)
     }
@@ -200,10 +200,34 @@ impl SharedCounting {
     /// ```
     pub fn insert_batch<K: Key>(&self, keys: &[K]) -> u64 {
         self.inserted.add(keys.len() as u64);
-        let mut filter = self;
-        // No insertion fails.
-        insert_each(&mut filter, |filter| *filter, keys, |filter, _, digest| Ok(filter.insert_digest(digest)))
-            .unwrap_or(0)
+        let mut fresh = 0;
+        self.each_digest(keys, |digest| fresh += u64::from(self.insert_digest(digest)));
+        fresh
+    }
+
+    /// Hands the keys' digests to `visit`, in order. Of counters beyond the caches, those of a batch are prefetched before.
+    #[inline(always)]
+    fn each_digest<K: Key>(&self, keys: &[K], mut visit: impl FnMut(Digest)) {
+        if !self.is_far() {
+            return keys.iter().for_each(|key| visit(key.digest(&self.hashing)));
+        }
+        for keys in keys.chunks(BATCH) {
+            let digests = digest_batch(&self.hashing, keys, |digest| self.prefetch(digest));
+            digests.into_iter().take(keys.len()).for_each(&mut visit);
+        }
+    }
+
+    #[inline]
+    fn is_far(&self) -> bool {
+        64 * self.words.as_slice().len() as u64 > NEAR_BITS
+    }
+
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
+        self.places.all(digest, |place| {
+            prefetch(self.words.as_slice(), self.fields.place(place).0);
+            true
+        });
     }
 
     /// Whether the key may be in the set.
@@ -245,7 +269,13 @@ impl SharedCounting {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn contains_batch<K: Key>(&self, keys: &[K], answers: &mut [bool]) {
-        answer_each(self, keys, answers, |digest| self.contains_digest(digest));
+        let mut answers = answers.iter_mut();
+        let keys = &keys[..keys.len().min(answers.len())];
+        self.each_digest(keys, |digest| {
+            if let Some(answer) = answers.next() {
+                *answer = self.contains_digest(digest);
+            }
+        });
     }
 
     /// How often the key is in: the least of its counters, each read at its own moment. `at_least` tells when a full counter
@@ -392,28 +422,6 @@ impl TryFrom<Counting> for SharedCounting {
             inserted: Tally::new(inserted),
             removed: Tally::new(inserted.saturating_sub(items)),
         })
-    }
-}
-
-impl Batched for SharedCounting {
-    const NEAR: u64 = NEAR_BITS;
-
-    #[inline]
-    fn hashing(&self) -> &Hashing {
-        &self.hashing
-    }
-
-    #[inline]
-    fn bits_ahead(&self) -> u64 {
-        64 * self.words.as_slice().len() as u64
-    }
-
-    #[inline]
-    fn ask(&self, digest: Digest) {
-        self.places.all(digest, |place| {
-            prefetch(self.words.as_slice(), self.fields.place(place).0);
-            true
-        });
     }
 }
 

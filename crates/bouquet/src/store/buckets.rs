@@ -122,7 +122,7 @@ impl Buckets {
         self.shape
     }
 
-    /// Asks the memory for a bucket.
+    /// Prefetches a bucket.
     #[inline]
     pub(crate) fn prefetch(&self, bucket: u64) {
         prefetch(self.bits.words(), (bucket * self.shape.bucket_bits() / 64) as usize);

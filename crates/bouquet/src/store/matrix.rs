@@ -419,7 +419,7 @@ impl BitMatrix {
         if columns < 64 { word & ((1 << columns) - 1) } else { word }
     }
 
-    /// Asks the memory for the row of a position, where a row answers for all sets.
+    /// Prefetches the row of a position, where a row answers for all sets.
     #[inline]
     pub(crate) fn prefetch(&self, position: u64) {
         if let Form::ByPosition { bits, sets, .. } = &self.form {

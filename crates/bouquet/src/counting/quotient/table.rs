@@ -15,7 +15,7 @@ pub(super) trait Table: Clone + PartialEq + std::fmt::Debug {
     /// The bits of a remainder.
     fn remainder_bits(&self) -> u32;
 
-    /// Asks the memory for what a query of this home reads.
+    /// Prefetches what a query of this home reads.
     fn prefetch(&self, home: u64);
 
     /// Whether the home has a run.
