@@ -354,6 +354,11 @@ pub trait Structure: Any + Clone + Send + Sync + Sized {
     /// What a filter of these parameters takes; refuses parameters that cannot be had.
     fn plan(config: &Config) -> Result<Plan>;
 
+    /// What someone who makes a filter of these parameters should know beforehand, as a sentence without its end.
+    fn advice(_config: &Config) -> Option<String> {
+        None
+    }
+
     /// An empty filter of these parameters. A kind that is built once gives the filter of no keys.
     fn create(config: &Config) -> Result<Self>;
 
@@ -410,6 +415,7 @@ pub struct Kind {
     pub(crate) in_place: bool,
     pub(crate) needs: &'static [Need],
     pub(crate) note: fn(&Config) -> NoteType,
+    pub(crate) advice: fn(&Config) -> Option<String>,
     pub(crate) plan: fn(&Config) -> Result<Plan>,
     pub(crate) create: fn(&Config) -> Result<Boxed>,
     pub(crate) config: fn(&dyn Any) -> Config,
@@ -558,6 +564,7 @@ impl Kind {
             in_place: T::IN_PLACE,
             needs: T::NEEDS,
             note: T::note,
+            advice: T::advice,
             plan: T::plan,
             create: |config| Ok(Box::new(T::create(config)?)),
             config: |value| own::<T>(value).config(),
@@ -707,6 +714,23 @@ impl Kind {
     #[must_use]
     pub fn note(&self, config: &Config) -> NoteType {
         (self.note)(config)
+    }
+
+    /// What someone who makes a filter of these parameters should know beforehand, if there is something.
+    ///
+    /// ```
+    /// use bouquet::{kind::Config, registry};
+    /// let advice = |kind: &str| {
+    ///     let kind = registry::find(kind)?;
+    ///     Ok::<_, bouquet::Error>(kind.advice(&Config::new(kind.facts()).set("items", "1000")?))
+    /// };
+    /// assert!(advice("generalized")?.is_some_and(|advice| advice.contains("bits per key")));
+    /// assert_eq!(advice("standard")?, None);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn advice(&self, config: &Config) -> Option<String> {
+        (self.advice)(config)
     }
 
     /// What a filter of these parameters takes, without making it.

@@ -140,7 +140,7 @@ fn changeable(kind: &str) -> Place {
     let place = Place::new();
     place.file("keys", lines(1..=500));
     place.file("more", lines(501..=900));
-    place.run(&["build", "--kind", kind, "--items", "1000", "keys", "-o", "f"]).found();
+    place.run(&["build", "--kind", kind, "--items", "1000", "keys", "-o", "f"]).built(kind);
     place
 }
 

@@ -39,6 +39,16 @@ impl Run {
         self
     }
 
+    /// Exit code 0 of `bouquet build`, and on standard error nothing, or the line in which the kind says what it takes.
+    #[track_caller]
+    pub fn built(self, kind: &str) -> Self {
+        if self.err.is_empty() {
+            self.found()
+        } else {
+            self.found_with(&[&format!("bouquet: {kind} takes "), "bits per key"])
+        }
+    }
+
     /// Exit code 0 and one line on standard error that holds these parts.
     #[track_caller]
     pub fn found_with(self, parts: &[&str]) -> Self {

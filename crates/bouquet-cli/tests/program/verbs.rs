@@ -45,11 +45,11 @@ impl Sample {
                 sample.note = "group".into();
                 continue;
             }
-            if run.err.contains("item not accepted") && sample.note == "group" && sample.sets > 1 {
+            if run.err.contains("the item is not accepted") && sample.note == "group" && sample.sets > 1 {
                 sample.sets /= 2;
                 continue;
             }
-            if run.err.contains("item not accepted") && sample.value_width > 0 {
+            if run.err.contains("the item is not accepted") && sample.value_width > 0 {
                 sample.value_width /= 2;
                 continue;
             }
@@ -73,6 +73,10 @@ impl Sample {
         let parameters = self.kind["parameters"].as_array().unwrap();
         let default = || parameters.iter().any(|known| known["name"] == name && known["default"] == word);
         self.arguments.iter().find(of_name).map_or_else(default, |argument| argument == setting)
+    }
+
+    fn id(&self) -> &str {
+        self.kind["kind"].as_str().unwrap()
     }
 
     fn errs(&self, class: &str) -> bool {
@@ -113,7 +117,7 @@ impl Sample {
     }
 
     fn build(&self, place: &Place, name: &str, range: impl Iterator<Item = u32>) {
-        self.try_build(place, name, range).found();
+        self.try_build(place, name, range).built(self.id());
     }
 
     /// How many of these keys the filter contains.
@@ -211,10 +215,10 @@ fn files_are_counted_for_every_kind() {
         place.file("keys", sample.lines(1..=200));
         let arguments = [&sample.arguments[..items], &sample.arguments[items + 2..]].concat();
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-        place.run(&[&["build", "keys", "-o", "f"][..], &arguments].concat()).found();
+        place.run(&[&["build", "keys", "-o", "f"][..], &arguments].concat()).built(sample.id());
         sample.assert_contained(&place, "f", 1..=200);
         // From standard input the number is not known beforehand; the answers are the same.
-        place.run_with(&[&["build", "-o", "g"][..], &arguments].concat(), sample.lines(1..=200)).found();
+        place.run_with(&[&["build", "-o", "g"][..], &arguments].concat(), sample.lines(1..=200)).built(sample.id());
         sample.assert_contained(&place, "g", 1..=200);
     }
 }
@@ -239,11 +243,13 @@ fn a_bad_note_is_refused_with_its_place_and_nothing_changes() {
         sample.build(&place, "f", 1..=10);
         let before = place.read("f");
         place.file("more", format!("{}key-0012\tleft\n", sample.lines(11..=11)));
-        place.run(&["add", "f", "more"]).fails(&["more:2: item not accepted", "`left`"]);
+        place.run(&["add", "f", "more"]).fails(&["more:2: the item is not accepted", "`left`"]);
         if takes_bare_keys(&kind) {
-            place.run_with(&["add", "f"], "key-0013\t0").fails(&["standard input:1: item not accepted", "at least 1"]);
+            place
+                .run_with(&["add", "f"], "key-0013\t0")
+                .fails(&["standard input:1: the item is not accepted", "at least 1"]);
         } else {
-            place.run_with(&["add", "f"], "key-0013").fails(&["standard input:1: item not accepted", "no TAB"]);
+            place.run_with(&["add", "f"], "key-0013").fails(&["standard input:1: the item is not accepted", "no TAB"]);
         }
         assert_eq!(place.read("f"), before);
     }

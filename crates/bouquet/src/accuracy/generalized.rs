@@ -9,7 +9,7 @@ use crate::shell::{ByRate, Code, Fields, Filter, Hashed, Mechanism, Put, Setting
 use crate::simd::prefetch;
 use crate::store::BitStore;
 use crate::theory::generalized::{self, Shape};
-use crate::theory::{MAX_BITS, special};
+use crate::theory::{MAX_BITS, special, standard};
 
 /// The registry's row.
 pub const KIND: Kind = kind!(Generalized);
@@ -212,6 +212,19 @@ impl Mechanism for Resetting {
         let (shape, zeros, items) = (settings.shape()?, settings.zeros()?, settings.items);
         let fpr = items.and_then(|items| rates(shape, zeros, items).false_positive);
         Ok(Plan { bits: shape.bits, hashes: shape.resets + shape.sets, items, fpr })
+    }
+
+    /// What the bound costs, beside a plain filter of the same rate.
+    fn advice(settings: &GeneralizedSettings) -> Option<String> {
+        let (shape, items) = (settings.shape().ok()?, settings.items?);
+        let own = shape.bits as f64 / items as f64;
+        let plain = standard::optimal_bits_per_key(generalized::bound(shape.resets.into(), shape.sets.into()));
+        (plain > 0.0 && own > 10.0 * plain).then(|| {
+            format!(
+                "generalized takes {own:.0} bits per key, so that its rate is bounded whatever its bits are; where the \
+                 filter is not received from others, `standard` has the same rate with {plain:.1}"
+            )
+        })
     }
 
     fn empty(settings: &GeneralizedSettings, _: &Hashing) -> Result<Self> {

@@ -68,7 +68,7 @@ impl<M: Mechanism> Filter<M> {
     /// ```
     pub fn hashed(settings: M::Settings, hashing: Hashing) -> Result<Self> {
         settings.check()?;
-        let settings = M::resolve(&settings)?;
+        let settings = M::resolve(&M::suited(settings, &hashing))?;
         // What follows from the others must be within its range too, or the frame could not be read again.
         settings.check()?;
         let mechanism = M::empty(&settings, &hashing)?;
@@ -593,9 +593,13 @@ impl<M: Mechanism> Structure for Filter<M> {
     }
 
     fn plan(config: &Config) -> Result<Plan> {
-        let settings = M::resolve(&M::Settings::from_config(config)?)?;
+        let settings = M::resolve(&M::suited(M::Settings::from_config(config)?, config.hashing()))?;
         settings.check()?;
         M::plan(&settings)
+    }
+
+    fn advice(config: &Config) -> Option<String> {
+        M::advice(&M::resolve(&M::Settings::from_config(config).ok()?).ok()?)
     }
 
     fn create(config: &Config) -> Result<Self> {

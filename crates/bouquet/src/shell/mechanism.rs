@@ -76,6 +76,11 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
     /// The settings of the kind.
     type Settings: Settings;
 
+    /// What was asked for, with what this hashing decides where nothing was said.
+    fn suited(asked: Self::Settings, _hashing: &Hashing) -> Self::Settings {
+        asked
+    }
+
     /// The settings with every size filled in: of a filter of these settings nothing else need be known to make an
     /// equal one. Refuses settings that cannot be had. Resolving what is resolved changes nothing.
     fn resolve(asked: &Self::Settings) -> Result<Self::Settings>;
@@ -119,6 +124,11 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
     /// What a key carries with these settings.
     fn note(_settings: &Self::Settings) -> NoteType {
         Self::FACTS.note
+    }
+
+    /// What someone who makes a filter of these resolved settings should know beforehand, as a sentence without its end.
+    fn advice(_settings: &Self::Settings) -> Option<String> {
+        None
     }
 
     /// How answers can be wrong: as the kind declares, unless settings allow more.
@@ -241,7 +251,7 @@ pub trait FromNote<'a>: Copy {
 
 #[cold]
 fn refuse<T>(expected: &str, note: Note<'_>) -> Result<T> {
-    Err(Error::Item { expected: expected.into(), found: format!("{note:?}") })
+    Err(Error::Item { expected: expected.into(), found: note.to_string() })
 }
 
 /// Nothing.

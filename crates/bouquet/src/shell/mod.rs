@@ -37,11 +37,13 @@ mod verbs;
 
 pub use crate::kind::Value;
 pub use filter::Filter;
+#[cfg(test)]
+pub(crate) use mechanism::MOST_ITEMS;
+pub(crate) use mechanism::hashed;
 pub use mechanism::{
     Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Implied, Lookup,
     Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
 };
-pub(crate) use mechanism::{MOST_ITEMS, hashed};
 #[cfg(feature = "serde")]
 pub(crate) use serde::Frame;
 pub use settings::{Accessor, ByRate, Choice, Fields, Settings};
