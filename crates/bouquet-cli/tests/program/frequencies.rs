@@ -106,14 +106,14 @@ fn counts_are_decoded_exactly_once_all_keys_are_known() {
 
 #[test]
 fn an_amount_behind_the_tab_counts_so_often() {
-    for kind in ["count-min", "conservative-update", "spectral", "invertible-counting"] {
+    for kind in ["count-min", "conservative-update", "spectral", "invertible-counting", "quotient"] {
         let place = Place::new();
         place.run_with(&["build", "-k", kind, "--items", "100", "-o", "f"], "rose\t1500\nlily\nrose\t500\n").found();
         place.run_with(&["add", "f"], "iris\t7\nlily\n").found();
         let counted = place.run_with(&["count", "f"], "rose\nlily\niris\nthistle\n").found().lines();
         assert_eq!(counted, ["rose\t2000", "lily\t2", "iris\t7", "thistle\t0"], "{kind}");
     }
-    for kind in ["count-min", "spectral", "invertible-counting"] {
+    for kind in ["count-min", "spectral", "invertible-counting", "quotient"] {
         let place = Place::new();
         place.run_with(&["build", "-k", kind, "--items", "100", "-o", "f"], "rose\t1500\n").found();
         place.run_with(&["remove", "f"], "rose\t1400\n").found();

@@ -4,9 +4,8 @@ use crate::capability::{Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
-use crate::key::Key;
 use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
-use crate::shell::{self, Expand, Filter, Hashed, MOST_ITEMS, Mechanism, Meet, Put, Take, Tally, Test, Unite};
+use crate::shell::{self, Amount, Expand, Filter, Hashed, Mechanism, Meet, Put, Take, Tally, Test, Unite};
 use crate::store::BitStore;
 use crate::theory::{fingerprints, special};
 
@@ -41,6 +40,8 @@ pub const KIND: Kind = kind!(Quotient);
 /// assert!(filter.used() < 10);
 /// filter.remove("rose")?;
 /// assert_eq!(filter.count("rose").count, 999);
+/// filter.add("lily", 1_000_000)?; // costs one insertion or so
+/// assert_eq!(filter.count("lily").count, 1_000_000);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 ///
@@ -93,7 +94,7 @@ impl Mechanism for QuotientTable {
         family: "counting",
         text: Text::new(include_str!("quotient.md")),
         errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
-        note: NoteType::None,
+        note: NoteType::Amount,
         parameters: &[],
     };
 
@@ -203,28 +204,43 @@ impl Test for QuotientTable {
 }
 
 impl Put for QuotientTable {
-    type Note<'a> = ();
+    type Note<'a> = Amount;
     type Outcome = Result<bool>;
 
-    /// [`Error::Full`] when there is no slot for the key; nothing has changed then.
+    /// Any number of copies costs one insertion or so. [`Error::Full`] when there is no slot for the key; nothing has changed
+    /// then.
     // Always inlined: a loop over single insertions is as fast as the batch.
     #[inline(always)]
-    fn put(&mut self, key: Hashed<'_>, (): ()) -> Result<bool> {
-        self.add_at(self.shape.place(key.digest), 1)
+    fn put(&mut self, key: Hashed<'_>, Amount(times): Amount) -> Result<bool> {
+        if times == 0 {
+            return Ok(!self.test(key));
+        }
+        self.add_at(self.shape.place(key.digest), times)
+    }
+
+    #[inline(always)]
+    fn weight(Amount(times): &Amount) -> u64 {
+        *times
     }
 }
 
 impl Take for QuotientTable {
-    type Note<'a> = ();
+    type Note<'a> = Amount;
 
+    /// [`Error::NotPresent`] also when the key is not in as often.
     #[inline]
-    fn take(&mut self, key: Hashed<'_>, (): ()) -> Result<()> {
+    fn take(&mut self, key: Hashed<'_>, Amount(times): Amount) -> Result<()> {
         let (home, remainder) = self.shape.place(key.digest);
-        let removed = with_table!(&mut self.slots, table => table::subtract(table, home, remainder));
+        let removed = with_table!(&mut self.slots, table => table::subtract(table, home, remainder, times));
         let Some(Removed { is_last, slots }) = removed else { return Err(Error::NotPresent) };
         self.used -= slots;
         self.distinct -= u64::from(is_last);
         Ok(())
+    }
+
+    #[inline(always)]
+    fn taken(Amount(times): &Amount) -> u64 {
+        *times
     }
 }
 
@@ -322,24 +338,6 @@ impl Quotient {
     #[must_use]
     pub fn distinct(&self) -> u64 {
         self.mechanism.distinct
-    }
-
-    /// Inserts a key `times` times, at the cost of one insertion or so, and says whether it was certainly new.
-    ///
-    /// ```
-    /// use bouquet::Quotient;
-    /// let mut filter = Quotient::with_rate(1_000, 0.01)?;
-    /// filter.insert_many("rose", 1_000_000)?;
-    /// assert_eq!(filter.count("rose").count, 1_000_000);
-    /// # Ok::<(), bouquet::Error>(())
-    /// ```
-    pub fn insert_many<K: Key + ?Sized>(&mut self, key: &K, times: u64) -> Result<bool> {
-        if times == 0 {
-            return Ok(!self.contains(key));
-        }
-        let fresh = self.mechanism.add_at(self.mechanism.shape.place(key.digest(&self.hashing)), times)?;
-        self.items = self.items.saturating_add(times).min(MOST_ITEMS);
-        Ok(fresh)
     }
 }
 

@@ -152,28 +152,30 @@ pub(super) struct Removed {
     pub(super) slots: u64,
 }
 
-/// Takes one copy of a remainder out; nothing when it is not there.
+/// Takes copies of a remainder out; nothing when there are not as many.
 #[inline]
-pub(super) fn subtract<T: Table>(table: &mut T, home: u64, remainder: u64) -> Option<Removed> {
-    if table.take_simply(home, remainder) {
+pub(super) fn subtract<T: Table>(table: &mut T, home: u64, remainder: u64, times: u64) -> Option<Removed> {
+    if times == 1 && table.take_simply(home, remainder) {
         return Some(Removed { is_last: true, slots: 1 });
     }
-    subtract_any(table, home, remainder)
+    subtract_any(table, home, remainder, times)
 }
 
 #[inline(never)]
-fn subtract_any<T: Table>(table: &mut T, home: u64, remainder: u64) -> Option<Removed> {
+fn subtract_any<T: Table>(table: &mut T, home: u64, remainder: u64, times: u64) -> Option<Removed> {
     if !table.is_occupied(home) {
         return None;
     }
     let mut run = table.run(home);
     let Found::At(at, found) = find(table, &run, remainder) else { return None };
-    if found.count == 1 {
-        table.close(home, &mut run, at);
-        return Some(Removed { is_last: true, slots: 1 });
+    let left = found.count.checked_sub(times)?;
+    if left == 0 {
+        // From behind, so that what is left is a run at any time.
+        (at..found.end).rev().for_each(|slot| table.close(home, &mut run, slot));
+        return Some(Removed { is_last: true, slots: found.end - at });
     }
     // The code of a smaller count is never longer: a digit less may want a prefix, which is no more than the digit was.
-    let code = Code::new(remainder, found.count - 1, table.remainder_bits());
+    let code = Code::new(remainder, left, table.remainder_bits());
     let slots = recode(table, home, &mut run, at..found.end, &code, 0)?;
     Some(Removed { is_last: false, slots })
 }
