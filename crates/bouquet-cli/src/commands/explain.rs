@@ -81,7 +81,7 @@ fn explain(kind: &Kind, width: usize) -> String {
     let mut text = format!("{} ({})\n", facts.name(), facts.id);
     for (title, body) in facts.text.sections() {
         text.push_str(&format!("\n{title}\n"));
-        write_markdown(&mut text, width, body);
+        write_markdown(&mut text, width, &body);
     }
     let mut section = |title: &str, lines: &[&str]| write_section(&mut text, width, title, lines);
     let listed = |words: Vec<&str>| if words.is_empty() { "none".to_owned() } else { words.join(", ") };

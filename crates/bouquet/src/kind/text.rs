@@ -50,10 +50,11 @@ impl Text {
         ""
     }
 
-    /// The sections that the page has, with their titles.
-    pub fn sections(self) -> impl Iterator<Item = (&'static str, &'static str)> {
+    /// The sections that the page has, with their titles, as people read them: without the lines of examples that only the
+    /// compiler sees.
+    pub fn sections(self) -> impl Iterator<Item = (&'static str, String)> {
         let all = Self::SECTIONS.iter().map(move |title| (*title, self.section(title)));
-        all.filter(|(_, body)| !body.is_empty())
+        all.filter(|(_, body)| !body.is_empty()).map(|(title, body)| (title, shown(body)))
     }
 
     /// The items of a section that is a list.
@@ -74,6 +75,21 @@ impl Text {
     }
 }
 
+/// Markdown without the lines of Rust examples that rustdoc hides: those that begin with `# `.
+fn shown(body: &str) -> String {
+    let mut fence: Option<&str> = None;
+    let mut shown = Vec::new();
+    for line in body.lines() {
+        if let Some(language) = line.strip_prefix("```") {
+            fence = if fence.is_none() { Some(language) } else { None };
+        }
+        // A fence without a language is Rust.
+        let is_hidden = matches!(fence, Some("" | "rust")) && (line == "#" || line.starts_with("# "));
+        shown.extend((!is_hidden).then_some(line));
+    }
+    shown.join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::Text;
@@ -86,5 +102,12 @@ mod tests {
         assert_eq!(text.section("Idea"), "Petals.\n\n    1 + 1");
         assert_eq!((text.section("Papers"), text.section("Cost")), ("- one", ""));
         assert_eq!(text.sections().map(|(title, _)| title).collect::<Vec<_>>(), ["Question", "Idea", "Papers"]);
+    }
+
+    #[test]
+    fn lines_that_only_the_compiler_sees_are_not_shown() {
+        let page = "# Rose\n\n## Idea\n\n```\n# use rose;\nlet petals = 5;\n#\n# Ok::<(), Error>(())\n```\n\n```text\n# 5\n```\n";
+        let idea = Text::new(page).sections().next().map(|(_, body)| body);
+        assert_eq!(idea.as_deref(), Some("```\nlet petals = 5;\n```\n\n```text\n# 5\n```"));
     }
 }
