@@ -224,7 +224,7 @@ pub fn best(bits: u64, rate: f64, gap: u64) -> Result<Plan> {
             }
         }
     }
-    best.ok_or_else(|| Error::parameter("bits", "enough cells for this rate", bits))
+    best.ok_or_else(|| Error::parameter("bits", format!("enough for a rate of {rate}"), bits))
 }
 
 /// The fewest bits, to a thousandth, in which one of the choices of Max and K misses a duplicate after a gap of g arrivals with at

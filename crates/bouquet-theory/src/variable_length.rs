@@ -271,7 +271,7 @@ fn best_of(choices: &[(u32, u32)], bits: u64, n: u64, removals: u64, cap: f64) -
             }
         }
     }
-    let refuse = || Error::parameter("fnr", "larger, or more bits", cap);
+    let refuse = || Error::parameter("fnr", "larger for this number of `bits`", cap);
     best.map(|(_, shape)| shape).ok_or_else(refuse)
 }
 

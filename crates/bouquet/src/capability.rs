@@ -39,6 +39,23 @@ pub enum Note<'a> {
     Amount(u64),
 }
 
+/// ```
+/// use bouquet::capability::Note;
+/// assert_eq!([Note::Group(2), Note::Bytes(b"red"), Note::None].map(|note| note.to_string()), ["set 2", "the value `red`", "none"]);
+/// ```
+impl std::fmt::Display for Note<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Note::None => f.write_str("none"),
+            Note::Integer(value) => write!(f, "the value {value}"),
+            Note::Bytes(value) => write!(f, "the value `{}`", value.escape_ascii()),
+            Note::Group(set) => write!(f, "set {set}"),
+            Note::Weight(weight) => write!(f, "the weight {weight}"),
+            Note::Amount(amount) => write!(f, "the amount {amount}"),
+        }
+    }
+}
+
 /// Which sort of [`Note`] a kind takes.
 ///
 /// ```
@@ -165,7 +182,7 @@ impl<'a> Item<'a> {
     pub fn bare(self) -> Result<&'a [u8]> {
         #[cold]
         fn refused(note: Note<'_>) -> Error {
-            Error::Item { expected: "a key without a note".into(), found: format!("{note:?}") }
+            Error::Item { expected: "a key without a note".into(), found: note.to_string() }
         }
         match self.note {
             Note::None => Ok(self.key),
@@ -184,9 +201,7 @@ impl<'a> Item<'a> {
     pub fn group(self) -> Result<u64> {
         match self.note {
             Note::Group(group) => Ok(group),
-            note => {
-                Err(Error::Item { expected: "a key with the number of its set".into(), found: format!("{note:?}") })
-            }
+            note => Err(Error::Item { expected: "a key with the number of its set".into(), found: note.to_string() }),
         }
     }
 
@@ -201,7 +216,7 @@ impl<'a> Item<'a> {
     pub fn integer(self) -> Result<u64> {
         match self.note {
             Note::Integer(value) => Ok(value),
-            note => Err(Error::Item { expected: "a key with a whole number".into(), found: format!("{note:?}") }),
+            note => Err(Error::Item { expected: "a key with a whole number".into(), found: note.to_string() }),
         }
     }
 
@@ -222,7 +237,7 @@ impl<'a> Item<'a> {
             Note::Amount(amount @ 1..) => Ok(amount),
             note => Err(Error::Item {
                 expected: "a key with an amount of at least 1, or none for 1".into(),
-                found: format!("{note:?}"),
+                found: note.to_string(),
             }),
         }
     }
@@ -240,9 +255,7 @@ impl<'a> Item<'a> {
         match self.note {
             Note::Bytes(value) => Ok(value),
             Note::None => Ok(b""),
-            note => {
-                Err(Error::Item { expected: "a key with bytes as value, or none".into(), found: format!("{note:?}") })
-            }
+            note => Err(Error::Item { expected: "a key with bytes as value, or none".into(), found: note.to_string() }),
         }
     }
 }

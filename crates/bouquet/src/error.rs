@@ -77,7 +77,7 @@ pub enum Error {
         right: String,
     },
     /// An item does not fit the kind: a missing or superfluous value, a value or group out of range, a wrong width.
-    #[error("item not accepted: expected {expected}, found {found}")]
+    #[error("the item is not accepted: expected {expected}, found {found}")]
     Item {
         /// What the kind takes.
         expected: String,
@@ -96,13 +96,13 @@ pub enum Error {
     #[error("the key is not in the filter; nothing was changed")]
     NotPresent,
     /// The structure cannot tell which of several places holds the key; nothing was changed.
-    #[error("cannot decide: {what}; nothing was changed")]
+    #[error("the filter cannot tell: {what}; nothing was changed")]
     Ambiguous {
         /// What is ambiguous.
         what: String,
     },
     /// A static structure could not be built from its data set.
-    #[error("cannot build: {what}; {remedy}")]
+    #[error("the filter cannot be built: {what}; {remedy}")]
     Build {
         /// What failed.
         what: String,
@@ -309,7 +309,18 @@ pub(crate) fn same<T: PartialEq + std::fmt::Debug>(field: &str, left: T, right: 
     if left == right {
         return Ok(());
     }
-    Err(Error::Incompatible { field: field.into(), left: format!("{left:?}"), right: format!("{right:?}") })
+    Err(Error::Incompatible { field: field.into(), left: told(&left), right: told(&right) })
+}
+
+/// A value in words: a setting that was left out says so, and words have no quotes.
+fn told(value: &impl std::fmt::Debug) -> String {
+    let text = format!("{value:?}");
+    if text == "None" {
+        return "not given".into();
+    }
+    let inner = text.strip_prefix("Some(").and_then(|inner| inner.strip_suffix(')')).unwrap_or(&text);
+    let word = inner.strip_prefix('"').and_then(|word| word.strip_suffix('"')).unwrap_or(inner);
+    word.into()
 }
 
 #[cfg(test)]
@@ -323,6 +334,15 @@ mod tests {
         }
         assert!(Error::parameter("seed", "small", u64::MAX).to_string().ends_with("18446744073709551615"));
         assert!(Error::parameter("mode", "free", "parquet").to_string().ends_with("parquet"));
+    }
+
+    #[test]
+    fn values_that_differ_are_told_in_words() {
+        let told = |error: Result<()>| error.unwrap_err().to_string();
+        assert!(told(same("cells", Some(8), Some(4))).starts_with("the filters differ in cells: 8 and 4;"));
+        assert!(told(same("items", None, Some(4))).contains("not given and 4"));
+        assert!(told(same("layout", "rows", "sliced")).contains("rows and sliced"));
+        assert!(told(same("layout", Some("rows"), None)).contains("rows and not given"));
     }
 
     #[test]

@@ -74,14 +74,14 @@ fn items_of_two_sets_are_checked_line_by_line() {
     let place = Place::new();
     place.file("bad", in_set(1, 1..=2) + &in_set(2, 3..=3));
     build(&place, &["form=association", "cells=counters"], &["bad"])
-        .fails(&["bad:3: item not accepted: expected set 0 or 1, found set 2"]);
+        .fails(&["bad:3: the item is not accepted: expected set 0 or 1, found set 2"]);
     // What is built at once is checked when all lines are read, and told by its key.
     build(&place, &["form=association"], &["bad"])
-        .fails(&["item not accepted: expected set 0 or 1, found set 2 for the key `key-0003`"]);
+        .fails(&["the item is not accepted: expected set 0 or 1, found set 2 for the key `key-0003`"]);
     place.file("bare", lines(1..=3));
     for cells in ["cells=bits", "cells=counters"] {
         build(&place, &["form=association", cells], &["bare"])
-            .fails(&["bare:1: item not accepted", "KEY TAB the number of a set"]);
+            .fails(&["bare:1: the item is not accepted", "KEY TAB the number of a set"]);
     }
 }
 

@@ -33,8 +33,8 @@ fn hashes(bits: u64, capacity: u64) -> Result<u32> {
     if best > f64::from(MAX_HASHES) {
         return Err(Error::parameter(
             "fpr",
-            format!("such that {MAX_HASHES} positions per key are enough"),
-            best.ceil(),
+            format!("high enough for {MAX_HASHES} positions per key"),
+            format!("one that takes {} of them", best.ceil()),
         ));
     }
     Ok((best.ceil() as u32).max(1))

@@ -322,7 +322,9 @@ impl Elements {
     fn change(&mut self, key: &[u8], element: &Placed<Element>, count: i64) -> Result<()> {
         let known = self.names.get(&element.entry.id);
         if known.is_some_and(|name| name.key != key) {
-            return Err(Error::Ambiguous { what: "another key has the same id; take another seed".into() });
+            return Err(Error::Ambiguous {
+                what: "another key has the same id; build the filter with another seed".into(),
+            });
         }
         let toggles = self.table.sums.mode == Mode::Xor && self.comes_or_goes(element, count)?;
         if !self.table.has_room(element, count) {

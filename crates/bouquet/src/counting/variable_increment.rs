@@ -60,7 +60,7 @@ const SEQUENCE: Parameter = Parameter::count(
 );
 const ORDER: Parameter = Parameter::count(
     "order",
-    "keys that a sum of bh tells apart: all sums of so many increments must differ",
+    "h, the keys that a sum of bh tells apart: all sums of h increments must differ",
     1,
     MAX_ORDER as u64,
 )
@@ -177,13 +177,13 @@ impl Increments {
 
     fn interval_of(base: u64, bits: Option<u32>) -> Result<Self> {
         if !base.is_power_of_two() || !(2..=MAX_BASE).contains(&base) {
-            return Err(Error::parameter("base", format!("a power of two in 2..={MAX_BASE}"), base));
+            return Err(Error::parameter("base", format!("a power of two from 2 to {MAX_BASE}"), base));
         }
         // Two keys must fit, or cells freeze that could contradict.
         let least = 2 + base.ilog2();
         let bits = bits.unwrap_or(5 + base.ilog2());
         if !(least..=16).contains(&bits) {
-            return Err(Error::parameter("counter-bits", format!("in {least}..=16 with base {base}"), bits));
+            return Err(Error::parameter("counter-bits", format!("from {least} to 16 with base {base}"), bits));
         }
         Ok(Increments { form: Form::Interval { base, bits } })
     }
@@ -219,7 +219,7 @@ impl Increments {
         let least = (order + 1).ilog2() + 1;
         let count_bits = count_bits.unwrap_or(least.max(4));
         if !(least..=16).contains(&count_bits) {
-            return Err(Error::parameter("counter-bits", format!("in {least}..=16 with order {order}"), count_bits));
+            return Err(Error::parameter("counter-bits", format!("from {least} to 16 with order {order}"), count_bits));
         }
         // ceil(log2(h max + 1)): the sum is read only with h keys or fewer.
         let sum_bits = sums.highest.ilog2() + 1;

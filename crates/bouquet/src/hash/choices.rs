@@ -60,7 +60,7 @@ impl Choices {
 
     fn new(d: u32, range: u64, subtables: bool) -> Result<Self> {
         if d == 0 || d > MAX_HASHES {
-            return Err(Error::parameter("d", format!("in 1..={MAX_HASHES}"), d));
+            return Err(Error::parameter("d", format!("from 1 to {MAX_HASHES}"), d));
         }
         if range == 0 || (subtables && range.checked_mul(u64::from(d)).is_none()) {
             return Err(Error::parameter("buckets", "at least 1 and below 2^64 in all", range));

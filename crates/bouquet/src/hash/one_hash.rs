@@ -63,7 +63,7 @@ impl PrimeSlices {
     /// ```
     pub fn new(m: u64, k: u32) -> Result<Self> {
         if k == 0 || k > MAX_HASHES {
-            return Err(Error::parameter("hashes", format!("in 1..={MAX_HASHES}"), k));
+            return Err(Error::parameter("hashes", format!("from 1 to {MAX_HASHES}"), k));
         }
         let smallest = Self::least_bits(k);
         if m < smallest {

@@ -83,7 +83,7 @@ impl Scheme {
         if k == 0 || k > family.max_hashes() {
             return Err(Error::parameter(
                 "hashes",
-                format!("in 1..={} with {}", family.max_hashes(), family.name()),
+                format!("from 1 to {} with {}", family.max_hashes(), family.name()),
                 k,
             ));
         }

@@ -47,10 +47,10 @@ impl UniversalHash {
     /// ```
     pub fn new(c: u64, d: u64) -> Result<Self> {
         if c == 0 || c >= UNIVERSAL_PRIME {
-            return Err(Error::parameter("c", "in 1..=2^61-2", c));
+            return Err(Error::parameter("c", "from 1 to 2^61-2", c));
         }
         if d >= UNIVERSAL_PRIME {
-            return Err(Error::parameter("d", "in 0..=2^61-2", d));
+            return Err(Error::parameter("d", "from 0 to 2^61-2", d));
         }
         Ok(UniversalHash { c, d })
     }

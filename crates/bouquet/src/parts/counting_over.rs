@@ -367,7 +367,7 @@ impl<S: CountingStore> Take for CountingOver<S> {
         }
         let frozen = self.frozen_value();
         if S::KEEPS_FROZEN_KEYS && self.cells.least(key.digest) == frozen {
-            return Err(Error::Ambiguous { what: "all counters of the key are full".into() });
+            return Err(Error::Ambiguous { what: "all counters of the key are full, so that its removal would leave no trace; wider counters can tell".into() });
         }
         S::decrement(&mut self.cells, key.digest, frozen);
         Ok(())

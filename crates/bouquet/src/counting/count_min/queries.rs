@@ -97,7 +97,11 @@ impl Sketch {
 
     fn need_levels(&self) -> Result<u32> {
         match self.levels {
-            0 => Err(Error::parameter("levels", "the bits of the keys, for questions about ranges", 0)),
+            0 => Err(Error::parameter(
+                "levels",
+                "the bits of integer keys where this is asked; build the sketch with it",
+                0,
+            )),
             levels => Ok(levels),
         }
     }

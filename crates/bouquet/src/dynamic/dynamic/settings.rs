@@ -49,7 +49,7 @@ choices!(Layout { Rows = "rows", Slices = "slices" });
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion {
-    /// Those that seem absent once so many keys have several addresses that they would fill a component
+    /// Those that seem absent, from the number of keys on at which those with several addresses would fill a component
     /// ([`Shape::improved_ratio`]); before, and always with counters, every key.
     Auto,
     /// Every key.

@@ -198,7 +198,10 @@ fn equal_pairs_are_one_and_a_key_with_two_values_is_refused_by_name() {
     assert_eq!(build(&[rose(5), rose(5), rose(5)]).unwrap().items(), 1);
     let error = build(&[rose(5), Item::new(b"lily", Note::Integer(1)), rose(6)]).unwrap_err();
     assert!(matches!(error, Error::Build { .. }));
-    assert_eq!(error.to_string(), "cannot build: key `rose` has the values 5 and 6; give each key one value");
+    assert_eq!(
+        error.to_string(),
+        "the filter cannot be built: key `rose` has the values 5 and 6; give each key one value"
+    );
     assert!(matches!(build(&[rose(256)]), Err(Error::Item { .. })));
     assert!(matches!(build(&[Item::from(b"rose".as_slice())]), Err(Error::Item { .. })), "no value");
 }
