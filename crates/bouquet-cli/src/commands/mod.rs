@@ -4,6 +4,7 @@ mod add;
 mod advance;
 mod ask;
 mod build;
+mod change;
 mod classify;
 mod combine;
 mod compare;
