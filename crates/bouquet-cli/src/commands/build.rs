@@ -129,6 +129,9 @@ impl Build {
         if grows_by_default {
             say(&why);
         }
+        if let Some(advice) = kind.advice(&config) {
+            say(&advice);
+        }
         warn_when_overfull(&self.output, &filter);
         warn_when_polluted(&self.output, &filter);
         self.warn_when_digests_collide(&config, &filter);
@@ -142,11 +145,10 @@ impl Build {
         let (items, bits) = (config.count("items").unwrap_or_else(|| filter.stats().items), config.digest_bits());
         let floor = floor(items, bits);
         if asked.is_set("fpr") && asked.real("fpr").is_some_and(|rate| rate < floor) {
-            let by_word = has_parameter(filter.kind(), "reduction");
-            let remedy = match (bits, by_word) {
-                (128.., _) => "ask for a higher rate",
-                (_, true) => "--wide with --set reduction=fastrange hashes to 128 bits",
-                (_, false) => "--wide hashes to 128 bits",
+            let remedy = match bits {
+                128.. => "ask for a higher rate",
+                _ if self.wide => "--set reduction=fastrange uses all 128 bits of a wide one",
+                _ => "--wide hashes to 128 bits",
             };
             let (path, floor) = (self.output.display(), number(floor));
             say(&format!(

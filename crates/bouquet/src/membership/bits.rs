@@ -2,10 +2,10 @@
 
 use crate::capability::{Estimate, Item, Overlap};
 use crate::codec::{Decoder, Encoder};
-use crate::error::{Result, same};
+use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
-use crate::kind::{Facts, Plan, Rates, Stats};
+use crate::kind::{Facts, Made, Plan, Rates, Special, Stats, Takes};
 use crate::membership::{Access, BitSettings};
 use crate::shell::{Code, Filter, Gauge, Hashed, Mechanism, Meet, Put, Test, Unite};
 use crate::store::BitStore;
@@ -34,6 +34,24 @@ pub struct Bits<L> {
 }
 
 impl<L: Access> Bits<L> {
+    /// Folding: its keys are the same, its rate is that of the smaller size.
+    const HALVE: Special<BitFilter<L>> = Special::ask(
+        "halve",
+        Takes::Nothing,
+        "the filter of the same keys folded to half the size: as if it had been built so, with as many hashes",
+        |filter, _| {
+            let refused = || Error::Build {
+                what: if filter.hashing.id().is_keyed() {
+                    "the positions of a keyed filter depend on its size, so that it cannot be folded".into()
+                } else {
+                    format!("{} bits in this layout cannot be folded in two", filter.bits().len())
+                },
+                remedy: "build it from its keys at the size that you want".into(),
+            };
+            Ok(Made::reply(filter.halved()?.ok_or_else(refused)?))
+        },
+    );
+
     #[inline(never)]
     fn test_called<K: Key + ?Sized>(&self, hashing: &Hashing, key: &K) -> bool {
         if self.layout.needs_key() {
@@ -49,7 +67,13 @@ impl<L: Access> Mechanism for Bits<L> {
     // A coded store has no fixed size.
     const IN_PLACE: bool = !L::CODED;
 
+    const SPECIALS: &'static [Special<BitFilter<L>>] = if L::HALVES { &[Self::HALVE] } else { &[] };
+
     type Settings = L::Settings;
+
+    fn suited(asked: L::Settings, hashing: &Hashing) -> L::Settings {
+        L::suited(asked, hashing)
+    }
 
     fn resolve(asked: &L::Settings) -> Result<L::Settings> {
         Ok(L::plan(asked)?.settings(asked.clone()))

@@ -349,6 +349,8 @@ impl<K: BlockKind> Blocks<K> {
 impl<K: BlockKind> Layout for Blocks<K> {
     const FACTS: Facts = K::FACTS;
 
+    const HALVES: bool = true;
+
     type Settings = K::Settings;
 
     fn plan(settings: &K::Settings) -> Result<Self> {

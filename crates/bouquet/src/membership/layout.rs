@@ -81,8 +81,16 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
     /// Whether frames are arithmetic-coded unless asked otherwise.
     const CODED: bool = false;
 
+    /// Whether filters of it can be [halved](Self::halved), if their size allows that.
+    const HALVES: bool = false;
+
     /// The settings of the kind.
     type Settings: BitSettings;
+
+    /// What was asked for, with what this hashing decides where nothing was said.
+    fn suited(asked: Self::Settings, _hashing: &Hashing) -> Self::Settings {
+        asked
+    }
 
     /// The layout that the settings describe, by accuracy or by size.
     fn plan(settings: &Self::Settings) -> Result<Self>;

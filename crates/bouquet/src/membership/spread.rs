@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::capability::Estimate;
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Family, Hashing, Reduction, Scheme, fastrange, prime_from};
+use crate::hash::{Digest, Family, HashId, Hashing, Reduction, Scheme, fastrange, prime_from};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Facts, Parameter, ParameterType, common};
 use crate::membership::layout::{
@@ -207,7 +207,7 @@ fn own_scheme<const SLICED: bool>() -> Scheme {
 /// How hash words become positions; see [`Reduction`].
 pub(crate) const REDUCTION: Parameter = Parameter {
     name: "reduction",
-    help: "how a hash word becomes a position; automatic: with the default family fastrange32 up to 2^27 bits, in slices from 2^10 on, else fastrange",
+    help: "how a hash word becomes a position; automatic: with the default family fastrange32 up to 2^27 bits, in slices from 2^10 on; else, and for wide digests, fastrange",
     of: ParameterType::Choice { options: Reducing::WORDS },
 };
 
@@ -215,7 +215,20 @@ impl<K: SpreadKind<SLICED>, const SLICED: bool> Layout for Spread<K, SLICED> {
     const FACTS: Facts = K::FACTS;
     const CODED: bool = K::CODED;
 
+    const HALVES: bool = true;
+
     type Settings = K::Settings;
+
+    /// Whoever takes wide digests wants all of their bits; words of 32 bits come from half of them.
+    fn suited(asked: K::Settings, hashing: &Hashing) -> K::Settings {
+        match (hashing.id(), asked.scheme()) {
+            (HashId::Xxh3Wide, (family, None | Some(Reducing::Automatic))) => match K::FAMILY.need(family) {
+                Ok(family) => asked.with_scheme(Scheme { family, reduction: Reduction::Fastrange }),
+                Err(_) => asked,
+            },
+            _ => asked,
+        }
+    }
 
     fn plan(settings: &K::Settings) -> Result<Self> {
         let Size { bits, hashes } = K::size(settings)?;

@@ -201,6 +201,8 @@ impl Layout for Split {
         parameters: &[],
     };
 
+    const HALVES: bool = true;
+
     type Settings = UltraFastSettings;
 
     fn plan(settings: &UltraFastSettings) -> Result<Self> {
