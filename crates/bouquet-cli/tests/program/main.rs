@@ -15,6 +15,7 @@ mod place;
 mod secrets;
 mod shifting;
 mod signals;
+mod sketches;
 mod special;
 mod verbs;
 mod writers;
