@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bouquet::AnyFilter;
+use bouquet::capability::{Item, NoteType};
 use bouquet::kind::{Argument, Reply, SpecialFacts, Takes};
 use clap::Args;
 
@@ -11,7 +12,7 @@ use super::count::write_count;
 use super::estimate::in_words;
 use crate::failure::{Failure, Found, Outcome, about};
 use crate::filters::Opening;
-use crate::keys::Input;
+use crate::keys::{Input, Reader};
 use crate::output::{Coding, Destination, Output, Waiting, number, print_rows};
 
 /// What both commands take.
@@ -36,8 +37,9 @@ struct Special {
 /// Ask a filter what only its kind can tell, such as a quantile or its fingerprints
 ///
 /// `bouquet ask FILTER` lists the questions of its kind, and `bouquet explain KIND` too. What follows the question is what it
-/// takes: files of keys (or standard input), a number, a share, a range FIRST..LAST, or another filter. Answers to keys are the key,
-/// a TAB and the answer; `?` is where the filter cannot tell. Exit code 1 when every answer is no.
+/// takes: files of keys (or standard input), with something behind a TAB for ITEMS and PAIRS, a number, a share, a range
+/// FIRST..LAST, or another filter. Answers to keys are the key, a TAB and the answer; several answers have commas between them,
+/// and `?` is where the filter cannot tell. Exit code 1 when every answer is no.
 #[derive(Args)]
 pub struct Ask {
     #[command(flatten)]
@@ -48,7 +50,7 @@ pub struct Ask {
     output: Option<PathBuf>,
 }
 
-/// Do with a filter what only its kind can, in place, such as folding it to half its size
+/// Do with a filter what only its kind can, in place, such as adding a set or balancing buckets
 ///
 /// `bouquet act FILTER` lists the actions of its kind, and `bouquet explain KIND` too. What follows the action is what it takes, as
 /// with `bouquet ask`. On an error nothing is changed.
@@ -64,11 +66,10 @@ impl Ask {
         let Special { filter: path, name, input, waiting, opening } = &self.special;
         let filter = opening.open_warily(path)?;
         let Some(special) = self.special.chosen(&filter, name.as_deref(), false)? else { return Ok(Found::Something) };
-        if special.takes == Takes::Key {
-            return each_key(path, input, |key, text| {
-                let reply = filter.ask(special.name, Argument::Key(key)).map_err(about(path))?;
-                write_reply(&reply, text);
-                Ok(!matches!(reply, Reply::Truth(false)))
+        if let Takes::Key | Takes::Item | Takes::Pair = special.takes {
+            let note = special.note(filter.note());
+            return each_item(path, input, note, input.read_to_answer()?, |item| {
+                filter.ask(special.name, special_argument(special, item))
             });
         }
         let other;
@@ -82,7 +83,10 @@ impl Ask {
         match filter.ask(special.name, argument).map_err(about(path))? {
             Reply::Filter(made) => {
                 let Some(output) = &self.output else {
-                    return Err(Failure::new(format!("`{}` makes a filter: say where with --output", special.name)));
+                    return Err(Failure::new(format!(
+                        "the answer to `{}` is a filter; name its file with -o OUT",
+                        special.name
+                    )));
                 };
                 let inputs = [vec![path.as_path()], opening.inputs()].concat();
                 let destination = Destination::new(output, &[path], &inputs[1..], *waiting)?;
@@ -107,7 +111,12 @@ impl Act {
         let mut filter = opening.open(path)?;
         let Some(special) = self.special.chosen(&filter, Some(name), true)? else { return Ok(Found::Nothing) };
         let found = match special.takes {
-            Takes::Key | Takes::Item => act_on_keys(&mut filter, special, path, input)?,
+            Takes::Key | Takes::Item | Takes::Pair => {
+                let note = special.note(filter.note());
+                each_item(path, input, note, input.read(special.name), |item| {
+                    filter.act(special.name, special_argument(special, item))
+                })?
+            }
             _ => print_reply(&filter.act(special.name, plain_argument(input, special)?).map_err(about(path))?)?,
         };
         destination.save(&filter, Coding::Usual)?;
@@ -115,18 +124,21 @@ impl Act {
     }
 }
 
-/// Acts on every key; the answers are printed where there are some.
-fn act_on_keys(filter: &mut AnyFilter, special: &SpecialFacts, path: &Path, input: &Input) -> Result<Found, Failure> {
+/// Asks about every item, or acts on it; the answers are printed where there are some.
+fn each_item(
+    path: &Path,
+    input: &Input,
+    note: NoteType,
+    mut reader: Reader,
+    mut answer: impl FnMut(Item<'_>) -> bouquet::Result<Reply>,
+) -> Result<Found, Failure> {
     refuse_stdin_twice(path, input)?;
-    let note = special.note(filter.note());
     let mut out = Output::stdout();
     let mut any = false;
     let mut text = Vec::new();
-    let mut reader = input.read(special.name);
     while let Some(batch) = reader.next_batch()? {
         for (index, item) in batch.items(note)?.into_iter().enumerate() {
-            let argument = if special.takes == Takes::Item { Argument::Item(item) } else { Argument::Key(item.key) };
-            let reply = filter.act(special.name, argument).map_err(|error| batch.refuse(index, error))?;
+            let reply = answer(item).map_err(|error| batch.refuse(index, error))?;
             any |= !matches!(reply, Reply::Truth(false));
             if !matches!(reply, Reply::Done) {
                 text.clear();
@@ -134,9 +146,14 @@ fn act_on_keys(filter: &mut AnyFilter, special: &SpecialFacts, path: &Path, inpu
                 out.write(&[item.key, b"\t", &text, &[input.delimiter()]])?;
             }
         }
+        out.flush()?;
     }
-    out.flush()?;
     Ok(Found::when(any))
+}
+
+/// The key, or the key with what it carries.
+fn special_argument<'a>(special: &SpecialFacts, item: Item<'a>) -> Argument<'a> {
+    if special.takes == Takes::Key { Argument::Key(item.key) } else { Argument::Item(item) }
 }
 
 impl Special {
@@ -153,7 +170,10 @@ impl Special {
                 known.map(|special| (special.name, format!("{:12}{}", special.takes.name(), special.help))).collect();
             if rows.is_empty() {
                 let (id, word) = (filter.kind().facts().id, if acts { "actions" } else { "questions" });
-                return Err(Failure::new(format!("{}: {id} has no {word} of its own", self.filter.display())));
+                return Err(Failure::new(format!(
+                    "{}: {id} has no {word} of its own; `bouquet explain {id}` tells what it can do",
+                    self.filter.display()
+                )));
             }
             print_rows(&rows)?;
             return Ok(None);
@@ -162,35 +182,16 @@ impl Special {
     }
 }
 
-/// Answers every key with a line.
-fn each_key(
-    path: &Path,
-    input: &Input,
-    mut answer: impl FnMut(&[u8], &mut Vec<u8>) -> Result<bool, Failure>,
-) -> Outcome {
-    refuse_stdin_twice(path, input)?;
-    let mut out = Output::stdout();
-    let mut text = Vec::new();
-    let mut any = false;
-    let mut reader = input.read_to_answer()?;
-    while let Some(batch) = reader.next_batch()? {
-        for key in batch.records() {
-            text.clear();
-            any |= answer(key, &mut text)?;
-            out.write(&[key, b"\t", &text, &[input.delimiter()]])?;
-        }
-        out.flush()?;
-    }
-    Ok(Found::when(any))
-}
-
 /// The one word behind the name.
 fn one<'a>(input: &'a Input, special: &SpecialFacts) -> Result<&'a str, Failure> {
     match input.files.as_slice() {
-        [word] => word.to_str().ok_or_else(|| Failure::new(format!("`{}` is not text", word.display()))),
+        [word] => word.to_str().ok_or_else(|| {
+            let (name, takes) = (special.name, special.takes.expected());
+            Failure::new(format!("`{name}` takes {takes}, but `{}` is not text; give it as text", word.display()))
+        }),
         words => {
-            let (name, takes, found) = (special.name, special.takes.name(), words.len());
-            Err(Failure::new(format!("`{name}` takes one {takes}, but {found} were given")))
+            let (name, takes, found) = (special.name, special.takes.expected(), words.len());
+            Err(Failure::new(format!("`{name}` takes {takes}, but {found} words follow it; give one")))
         }
     }
 }
@@ -201,11 +202,15 @@ fn plain_argument(input: &Input, special: &SpecialFacts) -> Result<Argument<'sta
         return match input.files.first() {
             None => Ok(Argument::Nothing),
             Some(word) => {
-                Err(Failure::new(format!("`{}` takes nothing, but `{}` was given", special.name, word.display())))
+                let (name, word) = (special.name, word.display());
+                Err(Failure::new(format!("`{name}` takes nothing, but `{word}` was given; leave it out")))
             }
         };
     }
-    Ok(special.takes.parse(one(input, special)?)?)
+    let word = one(input, special)?;
+    special.takes.parse(word).map_err(|_| {
+        Failure::new(format!("`{}` takes {}, but `{word}` was given", special.name, special.takes.expected()))
+    })
 }
 
 /// Prints a reply that is not about single keys.
@@ -231,6 +236,12 @@ fn write_reply(reply: &Reply, text: &mut Vec<u8>) {
         Reply::Count(count) => write_count(count, text),
         Reply::Estimate(estimate) => text.extend_from_slice(in_words(estimate).as_bytes()),
         Reply::Bytes(bytes) => text.extend_from_slice(bytes),
+        Reply::List(list) => {
+            for (at, reply) in list.iter().enumerate() {
+                text.extend_from_slice(if at > 0 { b"," } else { b"" });
+                write_reply(reply, text);
+            }
+        }
         Reply::Table(heads, rows) => {
             text.extend_from_slice(heads.join("\t").as_bytes());
             text.push(b'\n');

@@ -63,6 +63,8 @@ fn questions_and_actions_are_listed_and_explained() {
     for kind in kinds_that_can("") {
         let id = kind["kind"].as_str().unwrap();
         let explained = Place::new().run(&["explain", id]).found().text();
+        let hidden = explained.lines().find(|line| line.trim_start().starts_with("# "));
+        assert_eq!(hidden, None, "{id}: what only the compiler reads");
         for special in kind["specials"].as_array().unwrap() {
             let (name, acts) = (special["name"].as_str().unwrap(), special["acts"].as_bool().unwrap());
             let call = format!("bouquet {} FILTER {name}", if acts { "act" } else { "ask" });
@@ -100,4 +102,113 @@ fn keys_are_added_only_if_absent() {
     place.run_with(&["add", "f", "--if-absent"], "rose\niris\niris\n").found();
     let counts = place.run_with(&["count", "f"], "rose\nlily\niris\n").found();
     assert_eq!(counts.lines(), ["rose\t2", "lily\t1", "iris\t1"]);
+}
+
+#[test]
+fn a_bank_tells_sets_sizes_counts_and_policies() {
+    let place = Place::new();
+    let settings = ["--kind", "filter-bank", "--set", "sets=3", "--set", "layout=rows", "--items", "3000"];
+    place.run_with(&[&["build", "-o", "f"], &settings[..]].concat(), "rose\t0\nrose\t2\nlily\t1\n").found();
+    let answers = place.run_with(&["ask", "f", "only"], "rose\nlily\niris\n").found();
+    assert_eq!(answers.lines(), ["rose\t0,2", "lily\t1", "iris\tno"]);
+    place.run_with(&["ask", "f", "lowest"], "iris\n").nothing();
+    let best = place.run_with(&["ask", "f", "best"], "rose\t0.2,0.1,0.7\nlily\t1,0,0\n").found();
+    assert_eq!(best.lines(), ["rose\t2", "lily\t1"]);
+    place.run_with(&["ask", "f", "best"], "rose\theavy\n").fails(&["standard input:1", "WEIGHT", "heavy"]);
+    assert_eq!(place.run(&["act", "f", "add-set"]).found().lines(), ["3"]);
+    place.run_with(&["act", "f", "size-set"], "3\t10\n").found();
+    place.run_with(&["act", "f", "size-set"], "3\t9000\n").fails(&["9000"]);
+    place.run_with(&["act", "f", "size-set"], "1\t10\n").fails(&["empty set"]);
+    place.run(&["act", "f", "clear-set", "0"]).found();
+    place.run(&["act", "f", "remove-set", "1"]).found();
+    let sets = place.run(&["ask", "f", "sets"]).found().lines();
+    let bits: Vec<_> = sets.iter().filter_map(|row| row.split('\t').nth(1)).collect();
+    assert_eq!((sets.len(), bits[0]), (4, "bits"));
+    assert!(bits[1] == bits[2] && bits[3].len() < bits[1].len(), "{sets:?}");
+    assert_eq!(place.run_with(&["classify", "f"], "rose\nlily\n").found().lines(), ["rose\t1", "lily"]);
+    place.run_with(&["ask", "f", "count"], "rose\t1\n").fails(&["cells=counters"]);
+    let counters = ["--kind", "filter-bank", "--set", "cells=counters", "--items", "100"];
+    place.run_with(&[&["build", "-o", "c"], &counters[..]].concat(), "rose\t0\nrose\t0\nrose\t2\n").found();
+    let counts = place.run_with(&["ask", "c", "count"], "rose\t0\nrose\t2\nlily\t1\n").found();
+    assert_eq!(counts.lines(), ["rose\t2", "rose\t1", "lily\t0"]);
+}
+
+#[test]
+fn a_bank_of_prefixes_names_the_longest_first() {
+    let place = Place::new();
+    let settings = ["--kind", "filter-bank", "--set", "sets=33", "--fpr", "1e-6", "--items", "3300"];
+    place.run_with(&[&["build", "-o", "routes"], &settings[..]].concat(), "").found();
+    place.run_with(&["act", "routes", "add-prefix"], "0.0.0.0/0\n10.0.0.0/8\n10.1.2.0/24\n").found();
+    let lengths = place.run_with(&["ask", "routes", "prefixes"], "10.1.2.3\n10.9.9.9\n11.1.2.3\n").found();
+    assert_eq!(lengths.lines(), ["10.1.2.3\t24,8,0", "10.9.9.9\t8,0", "11.1.2.3\t0"]);
+    place
+        .run_with(&["act", "routes", "add-prefix"], "10.0.0.0/8\n10.0.0\n")
+        .fails(&["standard input:2", "10.1.0.0/16"]);
+}
+
+#[test]
+fn packets_are_classified_by_the_rule_of_the_highest_priority() {
+    let place = Place::new();
+    place.run_with(&["build", "-o", "rules", "--kind", "pruned-counting", "--items", "100"], "").found();
+    place.run_with(&["act", "rules", "add-rule"], "10.0.0.0/8 0/0\t1\n10.1.0.0/16 80\t7\n").found();
+    let packets = "10.1.2.3 80\n10.1.2.3 443\n11.1.2.3 80\n";
+    let answers = place.run_with(&["ask", "rules", "best-rule"], packets).found();
+    assert_eq!(answers.lines(), ["10.1.2.3 80\t7", "10.1.2.3 443\t1", "11.1.2.3 80\tno"]);
+    let tuples = place.run(&["ask", "rules", "tuples"]).found().lines();
+    assert_eq!(tuples, ["lengths\trules", "8 0\t1", "16 32\t1"]);
+    place.run_with(&["act", "rules", "remove-rule"], "10.1.0.0/16 80\t7\n").found();
+    assert_eq!(place.run_with(&["ask", "rules", "best-rule"], "10.1.2.3 80\n").found().lines(), ["10.1.2.3 80\t1"]);
+    place.run_with(&["act", "rules", "add-rule"], "10.0.0.0/8 web\t1\n").fails(&["standard input:1", "10.0.0.0/8 80"]);
+}
+
+#[test]
+fn occurrences_that_several_meters_saw_count_once() {
+    let place = Place::new();
+    let occurrences = |names: std::ops::Range<u32>| names.map(|name| format!("rose\t{name}\n")).collect::<String>();
+    for (meter, seen) in [("one", 0..700), ("two", 300..1_000), ("all", 0..1_000)] {
+        let settings = ["--kind", "loglog", "--items", "10", "--set", "copies=64"];
+        place.run_with(&[&["build", "-o", meter], &settings[..]].concat(), "").found();
+        place.run_with(&["act", meter, "add-occurrence"], occurrences(seen)).found();
+    }
+    place.run(&["merge", "one", "two", "-o", "both"]).found();
+    let [both, all] = ["both", "all"].map(|meter| place.run_with(&["ask", meter, "estimate"], "rose\n").found().text());
+    assert_eq!(both, all);
+}
+
+#[test]
+fn other_nodes_hold_copies_of_a_dynamic_filter() {
+    let place = Place::new();
+    place.file("keys", lines(1..=2_500));
+    // Sized for the sets of many nodes: the quartiles of their sizes.
+    let sizes = ["quarter=300", "median=900", "three-quarters=2000"].map(|size| ["--set", size]).concat();
+    let settings = [&["--kind", "dynamic", "--items", "5000", "--set", "distribution=nodes"], &sizes[..]].concat();
+    place.run(&[&["build", "keys", "-o", "own"], &settings[..]].concat()).found();
+    place.run(&["ask", "own", "bits", "-o", "sent"]).found();
+    std::fs::copy(place.path("sent"), place.path("copy")).unwrap();
+    place.file("gone", lines(1..=25));
+    place.run(&["remove", "own", "gone"]).found();
+    place.run_with(&["add", "own"], "rose\n").found();
+    place.run(&["ask", "own", "bits", "-o", "now"]).found();
+    place.run(&["delta", "sent", "now", "-o", "update"]).found();
+    place.run(&["patch", "copy", "update", "-o", "copy"]).found();
+    assert_eq!(place.run_with(&["query", "copy"], "rose\n").found().lines(), ["rose"]);
+    let sizes = ["update", "now"].map(|name| std::fs::metadata(place.path(name)).unwrap().len());
+    assert!(sizes[0] * 5 < sizes[1], "{sizes:?}");
+    place.run(&["patch", "copy", "update", "-o", "copy"]).fails(&["update: the patch is for another filter"]);
+}
+
+#[test]
+fn a_kind_says_beforehand_what_it_takes_where_that_is_much() {
+    let place = Place::new();
+    place.file("keys", lines(1..=100));
+    let build =
+        |settings: &[&str]| place.run(&[&["build", "keys", "-o", "f", "--kind", "generalized"], settings].concat());
+    // 2 k0 k1 / F_n bits per key, with k0 = k1 = 3 and F_n = 0.01.
+    build(&["--fpr", "0.016", "--set", "fnr=0.01"]).found_with(&[
+        "generalized takes 17",
+        "bits per key",
+        "`standard` has the same rate with 8.7",
+    ]);
+    // Functions of one sort are a plain filter.
+    build(&["--set", "bits=1000", "--set", "reset-hashes=0", "--set", "set-hashes=7"]).found();
 }

@@ -163,10 +163,25 @@ impl Mechanism for Draws {
             Ok(Reply::Real(filter.estimate(key.key()?)))
         }),
         Special::ask("fold", Takes::Nothing, "the filter of half the size, of an even number of cells", |filter, _| {
-            let odd =
-                || Error::parameter("cells", "an even number, without a secret", filter.mechanism.cells.store.len());
+            let odd = || {
+                Error::parameter(
+                    "cells",
+                    "an even number, in a filter without a secret",
+                    filter.mechanism.cells.store.len(),
+                )
+            };
             Ok(Made::reply(filter.folded()?.ok_or_else(odd)?))
         }),
+        Special::act(
+            "add-occurrence",
+            Takes::Pair,
+            "adds an occurrence that has a name, and so counts once however often and wherever it is added: KEY TAB NAME",
+            |filter, pair| {
+                let pair = pair.item()?;
+                filter.insert_occurrence(pair.key, pair.bytes()?);
+                Ok(Reply::Done)
+            },
+        ),
     ];
 
     type Settings = LoglogSettings;

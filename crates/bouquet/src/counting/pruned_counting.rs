@@ -16,7 +16,7 @@ mod tuple_space;
 
 use settings::{MODE, WIDTH, places};
 pub use settings::{Mode, PrunedCountingSettings};
-pub use tuple_space::{Prefix, TupleSpace};
+pub use tuple_space::Prefix;
 
 /// The registry's row.
 pub const KIND: Kind = kind!(PrunedCounting);
@@ -114,6 +114,10 @@ impl Mechanism for Pruned {
             "drives items out of crowded buckets, by at most this many boosts, and tells how many it took",
             |table, argument| Ok(table.balance(argument.number()?)?.into()),
         ),
+        tuple_space::ADD_RULE,
+        tuple_space::REMOVE_RULE,
+        tuple_space::BEST_RULE,
+        tuple_space::TUPLE_TABLE,
     ];
 
     type Settings = PrunedCountingSettings;

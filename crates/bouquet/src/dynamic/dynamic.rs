@@ -4,7 +4,7 @@ use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder, MAX_SECTIONS};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, MAX_HASHES, Positions};
-use crate::kind::{ErrorClass, Facts, Figure, Kind, Plan, Rates, Setting, Stats, Text, kind};
+use crate::kind::{ErrorClass, Facts, Figure, Kind, Made, Plan, Rates, Setting, Special, Stats, Takes, Text, kind};
 use crate::parts::chain::{Chain, Found, Pick};
 use crate::parts::equal_components::{Cells, positions};
 use crate::shell::{Code, Expand, Filter, Hashed, Mechanism, Put, Take, Test, Unite};
@@ -293,6 +293,13 @@ impl Mechanism for Chained {
     };
 
     const OWN_ITEMS: bool = true;
+
+    const SPECIALS: &'static [Special<Dynamic>] = &[Special::ask(
+        "bits",
+        Takes::Nothing,
+        "the copy for other nodes, with bits in the place of counters; `bouquet delta` between two of them is an update",
+        |filter, _| Ok(Made::reply(filter.bit_image()?)),
+    )];
 
     type Settings = DynamicSettings;
 

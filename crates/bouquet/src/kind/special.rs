@@ -6,7 +6,7 @@
 //! nothing is left to those who write Rust.
 
 use super::{Boxed, Kind, Structure};
-use crate::capability::{Estimate, Item, Multiplicity, NoteType};
+use crate::capability::{Estimate, Item, Multiplicity, Note, NoteType};
 use crate::error::{Error, Result};
 
 /// What a question or action takes.
@@ -27,6 +27,8 @@ pub enum Takes {
     Key,
     /// A key with its note; front ends take many.
     Item,
+    /// A key with bytes of its own, whatever note the kind's items carry; front ends take many.
+    Pair,
     /// A whole number.
     Number,
     /// A number between 0 and 1.
@@ -49,6 +51,7 @@ impl Takes {
             Takes::Nothing => "",
             Takes::Key => "KEYS",
             Takes::Item => "ITEMS",
+            Takes::Pair => "PAIRS",
             Takes::Number => "NUMBER",
             Takes::Share => "SHARE",
             Takes::Span => "FIRST..LAST",
@@ -65,16 +68,23 @@ impl Takes {
                 let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
                 (first <= last).then_some(Argument::Span(first, last))
             }),
-            Takes::Nothing | Takes::Key | Takes::Item | Takes::Filter => None,
+            Takes::Nothing | Takes::Key | Takes::Item | Takes::Pair | Takes::Filter => None,
         };
         argument.ok_or_else(|| Error::parameter("argument", self.expected(), text))
     }
 
-    fn expected(self) -> &'static str {
+    /// What it takes, in words.
+    ///
+    /// ```
+    /// assert_eq!(bouquet::kind::Takes::Share.expected(), "a number from 0 to 1");
+    /// ```
+    #[must_use]
+    pub fn expected(self) -> &'static str {
         match self {
             Takes::Nothing => "nothing",
             Takes::Key => "a key",
             Takes::Item => "a key with its note",
+            Takes::Pair => "a key with bytes of its own",
             Takes::Number => "a whole number",
             Takes::Share => "a number from 0 to 1",
             Takes::Span => "two whole numbers FIRST..LAST with FIRST at most LAST",
@@ -99,7 +109,7 @@ pub enum Argument<'a> {
     Nothing,
     /// A key.
     Key(&'a [u8]),
-    /// A key with its note.
+    /// A key with its note, or with [bytes](Takes::Pair).
     Item(Item<'a>),
     /// A whole number.
     Number(u64),
@@ -194,6 +204,8 @@ pub enum Reply {
     Estimate(Estimate),
     /// A key or a value.
     Bytes(Vec<u8>),
+    /// Several answers, such as the numbers of sets.
+    List(Vec<Reply>),
     /// Rows under these column heads.
     Table(&'static [&'static str], Vec<Vec<Reply>>),
     /// A new filter: see [`AnyFilter::from_made`](crate::AnyFilter::from_made).
@@ -203,6 +215,12 @@ pub enum Reply {
 impl From<u64> for Reply {
     fn from(number: u64) -> Self {
         Reply::Integer(number.into())
+    }
+}
+
+impl From<Vec<u64>> for Reply {
+    fn from(numbers: Vec<u64>) -> Self {
+        Reply::List(numbers.into_iter().map(Reply::from).collect())
     }
 }
 
@@ -321,7 +339,12 @@ impl Kind {
     /// The place of a special in the kind's list, if it takes such an argument.
     pub(crate) fn special_at(&self, name: &str, argument: &Argument<'_>, acts: bool) -> Result<usize> {
         let (at, special) = self.special_named(name, acts)?;
-        if special.takes == argument.takes() { Ok(at) } else { argument.refuse(special.takes) }
+        let fits = match argument {
+            // Which of the two sorts of items it is, the note tells.
+            Argument::Item(Item { note: Note::Bytes(_), .. }) => matches!(special.takes, Takes::Item | Takes::Pair),
+            argument => special.takes == argument.takes(),
+        };
+        if fits { Ok(at) } else { argument.refuse(special.takes) }
     }
 
     fn special_named(&self, name: &str, acts: bool) -> Result<(usize, &'static SpecialFacts)> {
@@ -347,6 +370,10 @@ impl SpecialFacts {
     /// What a key carries for it, in a filter whose items carry `note`.
     #[must_use]
     pub fn note(&self, note: NoteType) -> NoteType {
-        if self.takes == Takes::Item { note } else { NoteType::None }
+        match self.takes {
+            Takes::Item => note,
+            Takes::Pair => NoteType::Bytes,
+            _ => NoteType::None,
+        }
     }
 }

@@ -5,12 +5,13 @@ use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, Scheme};
-use crate::kind::{ErrorClass, Facts, Kind, Need, Plan, Rates, Stats, Text, Verb, kind};
+use crate::kind::{ErrorClass, Facts, Kind, Need, Plan, Rates, Special, Stats, Text, Verb, kind};
 use crate::shell::{Choice, Filter, Group, Hashed, Mechanism, Meet, Put, Sort, Take, Test, Unite};
 use crate::store::{BitMatrix, BitStore, Counters};
 use crate::theory::{bank, partitioned};
 
 mod methods;
+mod questions;
 mod rates;
 mod settings;
 
@@ -210,6 +211,8 @@ impl Mechanism for Bank {
     };
 
     const NEEDS: &'static [Need] = &[Need::new(Verb::Remove, settings::CELLS.name, "counters")];
+
+    const SPECIALS: &'static [Special<FilterBank>] = questions::SPECIALS;
 
     const OWN_ITEMS: bool = true;
 

@@ -5,6 +5,8 @@
 //! only where the set says "maybe". Without false positives that is one look-up, with them (1 + sum of the rates of the
 //! longer lengths) on average (Dharmapurikar, Krishnamurthy, Taylor, Longest prefix matching using Bloom filters, 2003).
 
+use std::net::IpAddr;
+
 use crate::error::{Error, Result};
 use crate::sets::filter_bank::FilterBank;
 
@@ -65,12 +67,7 @@ impl Prefixes {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn insert(&mut self, address: &[u8], length: u64) -> Result<bool> {
-        let found = || format!("one of {} bits", address.len() * 8);
-        let expected = || format!("an address of at least {length} bits");
-        let mut buffer = [0; MAX_BYTES];
-        let prefix =
-            cut(address, length, &mut buffer).ok_or_else(|| Error::Item { expected: expected(), found: found() })?;
-        self.bank.insert(prefix, length)
+        insert(&mut self.bank, address, length)
     }
 
     /// The lengths of the prefixes of an address that may be in, longest first. Lengths that no prefix has are not asked.
@@ -86,11 +83,7 @@ impl Prefixes {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn candidates(&self, address: &[u8]) -> impl Iterator<Item = u64> {
-        (0..self.bank.sets()).rev().filter(move |&length| {
-            let mut buffer = [0; MAX_BYTES];
-            self.bank.items_of(length) > 0
-                && cut(address, length, &mut buffer).is_some_and(|prefix| self.bank.contains_in(prefix, length))
-        })
+        candidates(&self.bank, address)
     }
 
     /// The longest prefix that `confirm`, the exact table, agrees to: it is asked for each candidate, longest first.
@@ -105,6 +98,52 @@ impl Prefixes {
     /// ```
     pub fn longest(&self, address: &[u8], mut confirm: impl FnMut(u64) -> bool) -> Option<u64> {
         self.candidates(address).find(|&length| confirm(length))
+    }
+}
+
+/// Inserts the first `length` bits of an address into a bank with one set per length.
+pub(super) fn insert(bank: &mut FilterBank, address: &[u8], length: u64) -> Result<bool> {
+    let found = || format!("one of {} bits", address.len() * 8);
+    let expected = || format!("an address of at least {length} bits");
+    let mut buffer = [0; MAX_BYTES];
+    let prefix =
+        cut(address, length, &mut buffer).ok_or_else(|| Error::Item { expected: expected(), found: found() })?;
+    bank.insert(prefix, length)
+}
+
+/// The lengths whose sets accept the prefix of an address, longest first.
+pub(super) fn candidates(bank: &FilterBank, address: &[u8]) -> impl Iterator<Item = u64> {
+    (0..bank.sets()).rev().filter(move |&length| {
+        let mut buffer = [0; MAX_BYTES];
+        bank.items_of(length) > 0
+            && cut(address, length, &mut buffer).is_some_and(|prefix| bank.contains_in(prefix, length))
+    })
+}
+
+/// The bytes of an IP address in its usual notation. A bank should hold addresses of one version: prefixes of both with
+/// the same bits are the same to it.
+pub(super) fn address(text: &[u8]) -> Result<Vec<u8>> {
+    let parsed = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+    match parsed {
+        Some(IpAddr::V4(address)) => Ok(address.octets().to_vec()),
+        Some(IpAddr::V6(address)) => Ok(address.octets().to_vec()),
+        None => Err(Error::Item {
+            expected: "an IP address such as 10.1.2.3 or 2001:db8::7".into(),
+            found: format!("`{}`", text.escape_ascii()),
+        }),
+    }
+}
+
+/// The address and the length of a prefix such as 10.1.0.0/16.
+pub(super) fn prefix(text: &[u8]) -> Result<(Vec<u8>, u64)> {
+    let slash = text.iter().rposition(|&byte| byte == b'/');
+    let length = slash.and_then(|slash| std::str::from_utf8(&text[slash + 1..]).ok()?.trim().parse().ok());
+    match (slash, length) {
+        (Some(slash), Some(length)) => Ok((address(&text[..slash])?, length)),
+        _ => Err(Error::Item {
+            expected: "a prefix such as 10.1.0.0/16".into(),
+            found: format!("`{}`", text.escape_ascii()),
+        }),
     }
 }
 

@@ -514,6 +514,16 @@ impl BitMatrix {
         Ok(())
     }
 
+    /// Gives a set this many positions, all empty. By position all sets have as many, and nothing happens.
+    pub(crate) fn resize_set(&mut self, set: u64, positions: u64) -> Result<()> {
+        if let Form::BySet(rows) = &mut self.form
+            && let Some(row) = usize::try_from(set).ok().and_then(|set| rows.get_mut(set))
+        {
+            *row = BitStore::zeroed(positions)?;
+        }
+        Ok(())
+    }
+
     /// Takes a set out; those behind it move up by one. A set that is not there is left alone.
     ///
     /// ```

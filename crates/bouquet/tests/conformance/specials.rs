@@ -1,7 +1,7 @@
 //! The questions and actions that single kinds have: what holds for all of them.
 
 use bouquet::AnyFilter;
-use bouquet::capability::Item;
+use bouquet::capability::{Item, Note};
 use bouquet::kind::{Argument, Reply, SpecialFacts, Takes};
 use bouquet::registry;
 
@@ -25,8 +25,15 @@ pub fn arguments<'a>(
     let number = u64::from_le_bytes(*key);
     match special.takes {
         Takes::Nothing => vec![Argument::Nothing],
-        Takes::Key => vec![Argument::Key(key), Argument::Key(b"")],
+        Takes::Key => [key.as_slice(), b"", b"10.1.2.3/8", b"10.1.2.3", b"::1/128"].map(Argument::Key).to_vec(),
         Takes::Item => vec![Argument::Item(Item::new(key, subject.note(number)))],
+        Takes::Pair => {
+            let texts: [&[u8]; 4] = [b"", b"1", b"0.5,0.25", key];
+            let pair = |key, text| Argument::Item(Item::new(key, Note::Bytes(text)));
+            // Keys of the sorts that are read as text: sets, addresses, prefixes, rules.
+            let keys: [&[u8]; 4] = [key, b"1", b"10.1.2.3/8", b"10.0.0.0/8 80/16"];
+            keys.iter().flat_map(|key| texts.map(|text| pair(*key, text))).collect()
+        }
         Takes::Number => [0, 1, 2, 1_000, u64::MAX].map(Argument::Number).to_vec(),
         Takes::Share => [0.0, 0.01, 0.5, 1.0].map(Argument::Share).to_vec(),
         Takes::Span => vec![Argument::Span(0, 0), Argument::Span(5, 100), Argument::Span(0, u64::MAX)],

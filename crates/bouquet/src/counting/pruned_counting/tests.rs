@@ -144,13 +144,13 @@ fn the_basic_mode_gives_the_same_answers_and_passes_more_items() {
 fn tuple_search_equals_linear_search() {
     let mut random = SplitMix::new(3);
     let mut rules: Vec<([Prefix; 2], u64)> = Vec::new();
-    let mut space = TupleSpace::new(2, 100).unwrap();
+    let mut space = PrunedCounting::with_capacity(1_000).unwrap();
     // Few different bits, so that packets match.
     let bits = |random: &mut SplitMix| (random.next_u64() & 0xC300_00FF) as u32;
     for priority in 0..1_000 {
         let mut prefix = || Prefix::new(bits(&mut random), [0, 2, 8, 24, 32][random.below(5) as usize]).unwrap();
         let rule = [prefix(), prefix()];
-        space.insert(&rule, priority).unwrap();
+        space.add_rule(&rule, priority).unwrap();
         rules.push((rule, priority));
     }
     let mut matched = 0;
@@ -158,15 +158,20 @@ fn tuple_search_equals_linear_search() {
         if step % 200 == 0 {
             // Rules leave, and the rest still wins.
             let (rule, priority) = rules.swap_remove(random.below(rules.len() as u64) as usize);
-            space.remove(&rule, priority).unwrap();
+            space.remove_rule(&rule, priority).unwrap();
         }
         let packet = [bits(&mut random), bits(&mut random)];
         let matches = |rule: &[Prefix; 2]| rule.iter().zip(packet).all(|(prefix, field)| prefix.matches(field));
         let linear = rules.iter().filter(|(rule, _)| matches(rule)).map(|&(_, priority)| priority).max();
-        assert_eq!(space.classify(&packet), linear);
+        assert_eq!(space.best_rule(&packet), linear);
         matched += u64::from(linear.is_some());
     }
-    assert!(matched > 10_000 && space.tuples() == 25, "{matched} {}", space.tuples());
+    let tuples = space.tuples().count();
+    assert!(matched > 10_000 && tuples == 25, "{matched} {tuples}");
+    assert_eq!(space.tuples().map(|(_, rules)| rules).sum::<u64>(), 500);
+    space.mechanism.check();
+    rules.drain(..).for_each(|(rule, priority)| space.remove_rule(&rule, priority).unwrap());
+    assert!(space.is_empty() && space.items() == 0, "the list of tuples goes with the last rule");
 }
 
 #[test]

@@ -89,6 +89,27 @@ fn image_bits(shape: &Shape, image: Image) -> u64 {
     }
 }
 
+/// What other nodes are given.
+impl Dynamic {
+    /// The copy that other nodes hold, for questions: the same components, one behind the other, with bits in the place of
+    /// counters. Two of them, of before and after a change, make a short [delta](Dynamic::delta).
+    ///
+    /// ```
+    /// use bouquet::dynamic::dynamic::Dynamic;
+    /// let mut filter = Dynamic::with_rate(1_000, 0.01)?;
+    /// (0..2_500u32).for_each(|key| filter.add(&key).unwrap());
+    /// let mut copy = filter.bit_image()?;
+    /// assert!(copy.components() == 3 && !copy.has_counters());
+    /// filter.add("rose")?;
+    /// copy.apply_delta(&copy.delta(&filter.bit_image()?)?)?;
+    /// assert!(copy.contains("rose"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn bit_image(&self) -> Result<Dynamic> {
+        Replica::new(self, Image::Bits)?.filter_of(&parts(self, Image::Bits, &[], 0)?)
+    }
+}
+
 /// The sending end: what the receivers have.
 ///
 /// ```

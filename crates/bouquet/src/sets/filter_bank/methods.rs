@@ -1,6 +1,6 @@
 //! What filter banks have beside the verbs of the shell.
 
-use super::settings::{COUNTER_BITS, Shape, size_for};
+use super::settings::{COUNTER_BITS, FPR, Shape, size_for};
 use super::{Bank, Cells, FilterBank, FilterBankSettings, KIND, Layout, MAX_ROWS, MAX_SETS, Tally};
 use crate::capability::Multiplicity;
 use crate::error::{Error, Result};
@@ -292,7 +292,7 @@ impl FilterBank {
         let index = self.check_separate(set, "remove a set")?;
         let bank = &mut self.mechanism;
         if bank.shape.sets == 1 {
-            return Err(Error::parameter("sets", "at least 1", 0));
+            return Err(Error::parameter("sets", "at least 1, for the last set cannot be taken out", 0));
         }
         match &mut bank.cells {
             Cells::Bits(matrix) => matrix.remove_set(set)?,
@@ -327,6 +327,44 @@ impl FilterBank {
         }
         self.mechanism.tallies[index] = Tally::default();
         Ok(())
+    }
+
+    /// Gives an empty set of a bank by rows the size for `items` keys at the bank's rate, at most that which the bank was made
+    /// with, and says how many bits that is.
+    ///
+    /// ```
+    /// use bouquet::{FilterBank, FilterBankSettings, sets::filter_bank::Layout};
+    /// let settings = FilterBankSettings { items: Some(4_000), layout: Some(Layout::Rows), ..Default::default() };
+    /// let mut bank = FilterBank::with(settings)?;
+    /// bank.size_set(2, 10)?;
+    /// assert!(bank.bits_of(2) < 110 && bank.bits_of(1) > 9_000);
+    /// assert!(bank.size_set(1, 5_000).is_err(), "it was made for 1,000 keys in each set");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn size_set(&mut self, set: u64, items: u64) -> Result<u64> {
+        let bank = &mut self.mechanism;
+        let index = bank.check_set(set)?;
+        let Cells::Bits(matrix) = &mut bank.cells else { return Err(Self::needs_rows()) };
+        if matrix.rows().is_none() {
+            return Err(Self::needs_rows());
+        }
+        if bank.tallies[index].inserted > 0 {
+            let found = format!("one with {} insertions; clear it first", bank.tallies[index].inserted);
+            return Err(Error::parameter("set", "an empty set", found));
+        }
+        let (fpr, most) = (FPR.need(self.settings.fpr)?, bank.shape.bits);
+        let bits = size_for(items.max(1), fpr, bank.shape.hashes)?.bits;
+        if bits > most {
+            let expected = format!("a number of keys that fits {most} bits, the size that the bank was made with");
+            return Err(Error::parameter("items", expected, format!("{items}, which take {bits} bits")));
+        }
+        matrix.resize_set(set, bits)?;
+        Ok(bits)
+    }
+
+    fn needs_rows() -> Error {
+        let able = "filter-bank with layout=rows and cells=bits".into();
+        Error::Unsupported { kind: KIND.facts().id.into(), verb: "give a set a size of its own".into(), able }
     }
 
     fn check_separate(&self, set: u64, verb: &str) -> Result<usize> {

@@ -37,7 +37,8 @@ choices!(Cell { Bits = "bits", Counters = "counters" });
 const SETS: Parameter = Parameter::count("sets", "number of sets; their numbers begin with 0", 1, MAX_SETS).or(4);
 const ITEMS: Parameter =
     Parameter::count("items", "memberships in all sets together, spread evenly over them", 1, 1 << 56);
-const FPR: Parameter = Parameter { help: "false-positive rate of each set with its share of the items", ..common::FPR };
+pub(super) const FPR: Parameter =
+    Parameter { help: "false-positive rate of each set with its share of the items", ..common::FPR };
 const SPURIOUS: Parameter =
     Parameter::real("spurious", "instead of fpr: members that are reported in another set too", 0.0, 1.0);
 const BITS: Parameter = Parameter { help: "size of each set's filter in bits, instead of a rate", ..common::BITS };

@@ -7,6 +7,8 @@ use bouquet::kind::{Argument, Config, Reply};
 use bouquet::theory::random::SplitMix;
 use bouquet::{AnyFilter, registry};
 
+mod bank;
+
 fn config(kind: &str, settings: &[(&str, &str)], seed: u64) -> Config {
     let facts = registry::find(kind).unwrap().facts();
     let given = settings.iter().fold(Config::new(facts), |config, (name, text)| config.set(name, text).unwrap());
@@ -37,6 +39,10 @@ fn real(reply: Reply) -> f64 {
         Reply::Count(value) => value.count as f64,
         other => panic!("no number: {other:?}"),
     }
+}
+
+fn integer(reply: &Reply) -> Option<u64> {
+    if let Reply::Integer(number) = reply { u64::try_from(*number).ok() } else { None }
 }
 
 /// The share of the keys for which the question is answered so.
@@ -233,4 +239,174 @@ fn values_of_bloomier_are_set_and_read_back() {
     let expected = filter.expected(n).spurious_value.or(filter.expected(n).false_positive).unwrap();
     let sigma = (expected * (1.0 - expected) / queries as f64).sqrt();
     assert!((found - expected).abs() < 5.0 * sigma, "{found}, expected {expected}");
+}
+
+#[test]
+fn tuple_search_equals_linear_search() {
+    let mut random = SplitMix::new(3);
+    let mut table = empty("pruned-counting", &[("items", "1000")], 3);
+    let mut rules: Vec<([(u32, u32); 2], u64)> = Vec::new();
+    // Few different bits, so that packets match.
+    let bits = |random: &mut SplitMix| (random.next_u64() & 0xC300_00FF) as u32;
+    let text = |rule: [(u32, u32); 2]| {
+        let [(source, long), (port, short)] = rule;
+        format!("{}/{long} {port}/{short}", std::net::Ipv4Addr::from(source))
+    };
+    let change = |table: &mut AnyFilter, action: &str, rule, priority: u64| {
+        let (rule, priority) = (text(rule), priority.to_string());
+        table.act(action, Argument::Item(Item::new(rule.as_bytes(), Note::Bytes(priority.as_bytes()))))
+    };
+    for priority in 0..1_000 {
+        let mut prefix = || (bits(&mut random), [0, 2, 8, 24, 32][random.below(5) as usize]);
+        let rule = [prefix(), prefix()];
+        change(&mut table, "add-rule", rule, priority).unwrap();
+        rules.push((rule, priority));
+    }
+    table = AnyFilter::from_bytes(&table.to_bytes()).unwrap();
+    let mut matched = 0;
+    for step in 0..100_000 {
+        if step % 200 == 0 {
+            // Rules leave, and the rest still wins.
+            let (rule, priority) = rules.swap_remove(random.below(rules.len() as u64) as usize);
+            change(&mut table, "remove-rule", rule, priority).unwrap();
+            assert!(change(&mut table, "remove-rule", rule, priority).is_err(), "it is gone");
+        }
+        let packet = [bits(&mut random), bits(&mut random)];
+        let begins = |&(prefix, length): &(u32, u32), field: u32| (prefix ^ field).unbounded_shr(32 - length) == 0;
+        let matches = |rule: &[(u32, u32); 2]| rule.iter().zip(packet).all(|(prefix, field)| begins(prefix, field));
+        let linear = rules.iter().filter(|(rule, _)| matches(rule)).map(|&(_, priority)| priority).max();
+        let fields = format!("{} {}", std::net::Ipv4Addr::from(packet[0]), packet[1]);
+        let found = table.ask("best-rule", Argument::Key(fields.as_bytes())).unwrap();
+        assert_eq!(integer(&found), linear, "{fields}");
+        matched += u64::from(linear.is_some());
+    }
+    assert!(matched > 10_000, "{matched}");
+    let Reply::Table(heads, rows) = table.ask("tuples", Argument::Nothing).unwrap() else { panic!("a table") };
+    assert_eq!((heads, rows.len()), (&["lengths", "rules"][..], 25));
+    for (rule, priority) in [("10.0.0.0/8 rose", "7"), ("10.0.0.0/33", "7"), ("10.0.0.0/8", "high"), ("", "7")] {
+        let item = Item::new(rule.as_bytes(), Note::Bytes(priority.as_bytes()));
+        assert!(table.act("add-rule", Argument::Item(item)).is_err(), "{rule} {priority}");
+    }
+}
+
+#[test]
+fn occurrences_with_names_count_once_wherever_they_were_seen() {
+    let settings = [("items", "10"), ("copies", "64")];
+    let add = |filter: &mut AnyFilter, names: std::ops::Range<u64>| {
+        for name in names {
+            let name = name.to_le_bytes();
+            filter.act("add-occurrence", Argument::Item(Item::new(b"rose", Note::Bytes(&name)))).unwrap();
+        }
+    };
+    let estimate = |filter: &AnyFilter| real(filter.ask("estimate", Argument::Key(b"rose")).unwrap());
+    let [mut one, mut two, mut all] = [0; 3].map(|_| empty("loglog", &settings, 2));
+    add(&mut one, 0..700);
+    add(&mut two, 300..1_000);
+    add(&mut all, 0..1_000);
+    add(&mut two, 300..1_000);
+    one.merge(&two).unwrap();
+    assert_eq!(estimate(&one), estimate(&all), "the join is the filter of both streams");
+    // 64 copies: 1.30 / sqrt(64) = 16 %.
+    assert!((estimate(&all) / 1_000.0 - 1.0).abs() < 5.0 * 0.1625, "{}", estimate(&all));
+    // Names belong to their keys: the same ones count for another key too.
+    assert_eq!(real(all.ask("estimate", Argument::Key(b"lily")).unwrap()), 0.0);
+}
+
+fn image(filter: &AnyFilter) -> AnyFilter {
+    let Reply::Filter(made) = filter.ask("bits", Argument::Nothing).unwrap() else { panic!("it makes a filter") };
+    AnyFilter::from_made(made).unwrap()
+}
+
+#[test]
+fn copies_of_a_dynamic_filter_are_kept_up_to_date_by_deltas() {
+    let mut random = SplitMix::new(5);
+    let mut filter = empty("dynamic", &[("bits", "1280"), ("hashes", "7"), ("capacity", "133")], 3);
+    let mut copy = image(&filter);
+    let (mut held, mut most) = (Vec::<u64>::new(), 0);
+    for step in 0..1_000u64 {
+        // It grows at first and shrinks afterwards, so that components come, go and are united.
+        for _ in 0..1 + random.below(3) {
+            let grows = random.below(10) < if step < 500 { 8 } else { 2 };
+            if grows {
+                let key = random.next_u64();
+                filter.insert().unwrap().insert(Item::from(key.to_le_bytes().as_slice())).unwrap();
+                held.push(key);
+            } else if !held.is_empty() {
+                let key = held.swap_remove(random.below(held.len() as u64) as usize);
+                // What several components match stays in.
+                let _ = filter.remove().unwrap().remove(Item::from(key.to_le_bytes().as_slice()));
+            }
+        }
+        most = most.max(filter.stats().bits);
+        if step % 10 == 9 {
+            let now = image(&filter);
+            let patch = copy.delta(&now).unwrap();
+            let before = copy.clone();
+            copy = copy.patched(&patch).unwrap();
+            assert_eq!(copy.to_bytes(), now.to_bytes(), "bit for bit");
+            let moved = before.to_bytes() != copy.to_bytes();
+            assert!(!moved || copy.patched(&patch).is_err(), "a patch is not applied twice");
+        }
+    }
+    assert!(most >= 4 * 5 * 1_280 && filter.stats().bits < most, "components came and went");
+    assert!(held.iter().all(|&key| contains(&filter, key) && contains(&copy, key)));
+}
+
+#[test]
+fn a_hundredth_of_churn_costs_less_than_a_fifth_of_the_whole() {
+    let mut filter = filled("dynamic", &[("items", "10000"), ("fpr", "0.01")], 0, 0..50_000);
+    let before = image(&filter);
+    let mut replaced = 0;
+    for key in (0..50_000u64).step_by(100) {
+        replaced += u64::from(filter.remove().unwrap().remove(Item::from(key.to_le_bytes().as_slice())).is_ok());
+        filter.insert().unwrap().insert(Item::from((key + 1_000_000).to_le_bytes().as_slice())).unwrap();
+    }
+    let (now, whole) = (image(&filter), before.to_compressed_bytes().len());
+    let delta = before.delta(&now).unwrap().len();
+    assert!(replaced > 450 && delta * 5 < whole, "{delta} of {whole} bytes");
+}
+
+#[test]
+fn halving_equals_building_at_half_the_size() {
+    let halves = |kind: &bouquet::kind::Kind| kind.specials().any(|special| special.name == "halve");
+    let kinds: Vec<_> = registry::kinds().filter(|kind| halves(kind)).map(|kind| kind.facts().id).collect();
+    for kind in ["standard", "partitioned", "compressed", "blocked", "bloom-g", "ultra-fast"] {
+        assert!(kinds.contains(&kind), "{kind}");
+    }
+    let n = 4_000;
+    for kind in kinds {
+        // Slices and blocks of any of them divide both sizes, and 8 is a number of hashes that all have.
+        let sized = |bits: u64, seed| {
+            let bits = bits.to_string();
+            filled(kind, &[("items", "4000"), ("bits", &bits), ("hashes", "8")], seed, 0..n)
+        };
+        let (mut found, mut now, queries) = (0, 0.0, 100_000);
+        for seed in 0..3 {
+            let Reply::Filter(made) = sized(1 << 16, seed).ask("halve", Argument::Nothing).unwrap() else {
+                panic!("{kind} makes a filter")
+            };
+            let half = AnyFilter::from_made(made).unwrap();
+            let direct = sized(1 << 15, seed);
+            assert!(half.to_bytes() == direct.to_bytes(), "{kind}");
+            assert!((0..n).all(|key| contains(&half, key)), "{kind}");
+            found += (1 << 40..(1 << 40) + queries).filter(|&key| contains(&half, key)).count();
+            now += half.stats().fpr.unwrap() / 3.0;
+        }
+        // The rate is that of half the size with as many hashes.
+        let (rate, trials) = (found as f64 / (3 * queries) as f64, (3 * queries) as f64);
+        assert!((rate - now).abs() < 5.0 * (now * (1.0 - now) / trials).sqrt(), "{kind}: {rate}, expected {now}");
+    }
+    let odd = filled("standard", &[("bits", "9999"), ("hashes", "5")], 0, 0..100);
+    assert!(odd.ask("halve", Argument::Nothing).unwrap_err().to_string().contains("9999 bits"));
+}
+
+#[test]
+fn wide_digests_are_used_whole() {
+    for kind in ["standard", "partitioned", "compressed"] {
+        let sized = config(kind, &[("items", "1000"), ("fpr", "0.01")], 0).hashed(Hashing::seeded_wide(0));
+        let filter = AnyFilter::new(&sized).unwrap();
+        assert_eq!((filter.config().digest_bits(), filter.config().choice("reduction")), (128, "fastrange"), "{kind}");
+        let narrow = AnyFilter::new(&sized.set("reduction", "fastrange32").unwrap()).unwrap();
+        assert_eq!((narrow.config().digest_bits(), narrow.config().choice("reduction")), (64, "fastrange32"), "{kind}");
+    }
 }
