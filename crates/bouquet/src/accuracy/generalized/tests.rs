@@ -4,6 +4,7 @@ use super::*;
 use crate::key::Key;
 use crate::kind::Config;
 use crate::membership::BitSettings;
+use crate::shell::Settings;
 use crate::{AnyFilter, Bloom, BloomSettings};
 
 fn shape(bits: u64, resets: u32, sets: u32) -> Shape {
