@@ -1,6 +1,6 @@
 //! Any bytes as a frame: they are refused, or what they give is a filter that works.
 
-use bouquet::capability::Item;
+use bouquet::capability::{Item, Note};
 use bouquet::codec::{Header, MAGIC};
 use bouquet::kind::{Argument, ErrorClass, Takes, Verb};
 use bouquet::{AnyFilter, Error, OpenOptions};
@@ -263,8 +263,16 @@ fn specials(filter: &mut AnyFilter, before: &AnyFilter, key: &[u8], options: &Op
     for special in filter.kind().specials() {
         let arguments = match special.takes {
             Takes::Nothing => vec![Argument::Nothing],
-            Takes::Key => vec![Argument::Key(key)],
-            Takes::Item => vec![Argument::Item(Item::from(key))],
+            Takes::Key => [key, b"10.1.2.3/8", b"10.1.2.3", b"10.1.2.3 80"].map(Argument::Key).to_vec(),
+            Takes::Item => {
+                let notes = [Note::None, Note::Group(1), Note::Bytes(b"7")];
+                let items = [key, b"10.0.0.0/8 80"].map(|key| notes.map(|note| Argument::Item(Item::new(key, note))));
+                items.concat()
+            }
+            Takes::Pair => {
+                let pairs: [(&[u8], &[u8]); 4] = [(key, b""), (key, b"0.5,0.25"), (b"1", b"1"), (b"0", b"1000000")];
+                pairs.map(|(key, text)| Argument::Item(Item::new(key, Note::Bytes(text)))).to_vec()
+            }
             Takes::Number => [0, 1, 1_000, u64::MAX].map(Argument::Number).to_vec(),
             Takes::Share => [0.0, 0.3, 1.0].map(Argument::Share).to_vec(),
             Takes::Span => vec![Argument::Span(5, 100), Argument::Span(0, u64::MAX)],
