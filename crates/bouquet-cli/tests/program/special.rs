@@ -212,3 +212,32 @@ fn a_kind_says_beforehand_what_it_takes_where_that_is_much() {
     // Functions of one sort are a plain filter.
     build(&["--set", "bits=1000", "--set", "reset-hashes=0", "--set", "set-hashes=7"]).found();
 }
+
+#[test]
+fn a_filter_is_folded_to_half_its_size() {
+    let place = Place::new();
+    place.file("keys", lines(1..=500));
+    let halves = |kind: &serde_json::Value| {
+        kind["specials"].as_array().unwrap().iter().any(|special| special["name"] == "halve")
+    };
+    let mut kinds = 0;
+    for kind in kinds_that_can("").iter().filter(|kind| halves(kind)) {
+        kinds += 1;
+        let id = kind["kind"].as_str().unwrap();
+        for (name, bits) in [("whole", "bits=16384"), ("direct", "bits=8192")] {
+            let sized = ["--kind", id, "--items", "500", "--set", bits, "--set", "hashes=8"];
+            place.run(&[&["build", "keys", "-o", name], &sized[..]].concat()).found();
+        }
+        place.run(&["ask", "whole", "halve", "-o", "half"]).found();
+        assert!(place.read("half") == place.read("direct"), "{id}");
+        place.run(&["ask", "whole", "halve", "-o", "whole"]).found();
+        assert!(place.read("whole") == place.read("half"), "{id}: in the place of the filter itself");
+        place.run(&["ask", "whole", "halve"]).fails(&["`halve` is a filter; name its file with -o OUT"]);
+    }
+    assert!(kinds >= 6, "{kinds}");
+    place.run(&["build", "keys", "-o", "odd", "--set", "bits=9999"]).found();
+    place.run(&["ask", "odd", "halve", "-o", "half"]).fails(&["odd: ", "9999 bits", "build it from its keys"]);
+    place.run(&["secret", "-o", "key"]).found();
+    place.run(&["build", "keys", "-o", "keyed", "--secret", "key", "--set", "bits=8192"]).found();
+    place.run(&["ask", "keyed", "halve", "-o", "half", "--secret", "key"]).fails(&["keyed: ", "depend on its size"]);
+}
