@@ -33,13 +33,8 @@ fn page() -> String {
             );
             for special in kind.specials() {
                 let word = if special.acts { "act" } else { "ask" };
-                let _ = writeln!(
-                    out,
-                    "- `bouquet {word} FILTER {} {}`: {}.",
-                    special.name,
-                    special.takes.name(),
-                    special.help
-                );
+                let call = format!("bouquet {word} FILTER {} {}", special.name, special.takes.name());
+                let _ = writeln!(out, "- `{}`: {}.", call.trim_end(), special.help);
             }
             out.push_str(if kind.specials().next().is_some() { "\n" } else { "" });
             out.push_str("| parameter | takes | default | meaning |\n|---|---|---|---|\n");

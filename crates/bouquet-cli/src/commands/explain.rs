@@ -91,7 +91,8 @@ fn explain(kind: &Kind, width: usize) -> String {
         .specials()
         .map(|special| {
             let word = if special.acts { "act" } else { "ask" };
-            format!("bouquet {word} FILTER {} {}: {}", special.name, special.takes.name(), special.help)
+            let call = format!("bouquet {word} FILTER {} {}", special.name, special.takes.name());
+            format!("{}: {}", call.trim_end(), special.help)
         })
         .collect();
     section("Only this kind", &specials.iter().map(String::as_str).collect::<Vec<_>>());
