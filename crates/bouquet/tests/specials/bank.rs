@@ -131,6 +131,12 @@ fn sets_of_a_bank_come_go_and_have_sizes_of_their_own() {
     assert!(size(&mut bank, b"0", b"50").is_err(), "it holds keys");
     assert!(size(&mut bank, b"2", b"50000").is_err() && size(&mut bank, b"7", b"5").is_err());
     assert_eq!(integer(&bank.act("add-set", Argument::Nothing).unwrap()), Some(3));
+    // The rate may follow from the share of members that another set reports: 1 - (1 - 0.02)^(1/2) for three sets.
+    let mut by_share =
+        empty("filter-bank", &[("sets", "3"), ("items", "30000"), ("layout", "rows"), ("spurious", "0.02")], 1);
+    let ideal = -1_000.0 * (1.0 - 0.98f64.sqrt()).log2() / 2f64.ln();
+    let bits = size(&mut by_share, b"1", b"1000").unwrap() as f64;
+    assert!((bits - ideal).abs() < 0.01 * ideal + 7.0, "{bits}, ideal {ideal}");
     put(&mut bank, 1 << 30..(1 << 30) + 10_000, 3);
     bank = AnyFilter::from_bytes(&bank.to_bytes()).unwrap();
     let in_set = |bank: &AnyFilter, key, set| numbers(&ask(bank, "candidates", key)).contains(&set);

@@ -1,6 +1,6 @@
 //! What filter banks have beside the verbs of the shell.
 
-use super::settings::{COUNTER_BITS, FPR, Shape, size_for};
+use super::settings::{COUNTER_BITS, Shape, size_for};
 use super::{Bank, Cells, FilterBank, FilterBankSettings, KIND, Layout, MAX_ROWS, MAX_SETS, Tally};
 use crate::capability::Multiplicity;
 use crate::error::{Error, Result};
@@ -352,8 +352,8 @@ impl FilterBank {
             let found = format!("one with {} insertions; clear it first", bank.tallies[index].inserted);
             return Err(Error::parameter("set", "an empty set", found));
         }
-        let (fpr, most) = (FPR.need(self.settings.fpr)?, bank.shape.bits);
-        let bits = size_for(items.max(1), fpr, bank.shape.hashes)?.bits;
+        let (rate, most) = (self.settings.rate(bank.shape.sets)?, bank.shape.bits);
+        let bits = size_for(items.max(1), rate, bank.shape.hashes)?.bits;
         if bits > most {
             let expected = format!("a number of keys that fits {most} bits, the size that the bank was made with");
             return Err(Error::parameter("items", expected, format!("{items}, which take {bits} bits")));

@@ -37,8 +37,7 @@ choices!(Cell { Bits = "bits", Counters = "counters" });
 const SETS: Parameter = Parameter::count("sets", "number of sets; their numbers begin with 0", 1, MAX_SETS).or(4);
 const ITEMS: Parameter =
     Parameter::count("items", "memberships in all sets together, spread evenly over them", 1, 1 << 56);
-pub(super) const FPR: Parameter =
-    Parameter { help: "false-positive rate of each set with its share of the items", ..common::FPR };
+const FPR: Parameter = Parameter { help: "false-positive rate of each set with its share of the items", ..common::FPR };
 const SPURIOUS: Parameter =
     Parameter::real("spurious", "instead of fpr: members that are reported in another set too", 0.0, 1.0);
 const BITS: Parameter = Parameter { help: "size of each set's filter in bits, instead of a rate", ..common::BITS };
@@ -80,6 +79,19 @@ pub struct FilterBankSettings {
     pub layout: Option<Layout>,
     /// What the filters are made of.
     pub cells: Option<Cell>,
+}
+
+impl FilterBankSettings {
+    /// The rate of each of this many filters.
+    pub(super) fn rate(&self, filters: u64) -> Result<f64> {
+        match self.spurious {
+            Some(_) if self.fpr.is_some() => {
+                Err(Error::parameter(SPURIOUS.name, "given without `fpr`", "given with it"))
+            }
+            Some(delta) if filters > 1 => Ok(bank::rate_for(filters, delta)),
+            _ => FPR.need(self.fpr),
+        }
+    }
 }
 
 impl Settings for FilterBankSettings {
@@ -145,13 +157,7 @@ impl Shape {
         let filters = if coded { bank::code_filters(sets).into() } else { sets };
         let sets_per_filter = if coded { sets.div_ceil(2) } else { 1 };
         let items = settings.items.map(|items| items.div_ceil(sets).saturating_mul(sets_per_filter));
-        let rate = match settings.spurious {
-            Some(_) if settings.fpr.is_some() => {
-                return Err(Error::parameter(SPURIOUS.name, "given without `fpr`", "given with it"));
-            }
-            Some(delta) if filters > 1 => bank::rate_for(filters, delta),
-            _ => FPR.need(settings.fpr)?,
-        };
+        let rate = settings.rate(filters)?;
         let size = match (settings.bits, items, settings.hashes) {
             (Some(bits), _, Some(hashes)) => Size { bits, hashes },
             (Some(bits), Some(items), None) => theory::standard::for_bits(bits, items)?,
