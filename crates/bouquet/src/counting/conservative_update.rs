@@ -306,7 +306,7 @@ impl Stages {
     /// stage.
     #[inline]
     fn change(&mut self, digest: Digest, estimate: u64, amount: u64) -> bool {
-        self.saturated |= estimate > self.stages.store.max().saturating_sub(amount);
+        self.saturated |= amount > self.stages.store.max().saturating_sub(estimate);
         match self.mode {
             Mode::Conservative => self.stages.raise_all_to(digest, estimate.saturating_add(amount)),
             Mode::Plain => {
@@ -318,7 +318,7 @@ impl Stages {
                 let CounterArray { places, store } = &mut self.stages;
                 for place in places.of(digest) {
                     let before = store.add(place, amount);
-                    self.saturated |= before > CounterStore::max(store).saturating_sub(amount);
+                    self.saturated |= amount > CounterStore::max(store).saturating_sub(before);
                     if before.saturating_add(amount) < reached {
                         return false;
                     }

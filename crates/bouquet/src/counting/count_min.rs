@@ -250,7 +250,9 @@ impl Take for Sketch {
     /// Without signed counters no more can be taken than seems to be there.
     fn take(&mut self, key: Hashed<'_>, Amount(amount): Amount) -> Result<()> {
         let (digest, number) = self.identify(key)?;
-        let enough = |level: usize, digest| self.sketches[level].least(digest) >= amount;
+        // Full counters may stand for any number.
+        let least = amount.min(self.frozen());
+        let enough = |level: usize, digest| self.sketches[level].least(digest) >= least;
         let above = |key| (1..self.sketches.len()).all(|level| enough(level, self.prefix_digest(key, level)));
         if !(self.signed || enough(0, digest) && number.is_none_or(above)) {
             return Err(Error::NotPresent);
@@ -359,12 +361,18 @@ impl Sketch {
                 (fresh, full > 0)
             }
             Change::Sub(amount) => {
-                self.sketches[level].sub_from_all(digest, amount, u64::MAX);
+                let frozen = self.frozen();
+                self.sketches[level].sub_from_all(digest, amount, frozen);
                 (false, false)
             }
         };
         self.saturated |= lost;
         fresh
+    }
+
+    /// The value from which on a counter is no longer taken from: how much it lost when it was full is not known.
+    fn frozen(&self) -> u64 {
+        if self.saturated { self.keys().store.max() } else { u64::MAX }
     }
 
     /// Counters without a sign hold no less than nothing, and neither does their total, whatever a frame claims of it.
@@ -374,7 +382,8 @@ impl Sketch {
 
     /// Adds the counters and the total of another sketch, or takes them away.
     fn combine(&mut self, other: &Self, adds: bool) {
-        let (signed, max, mut lost, mut full) = (self.signed, self.keys().store.max(), false, false);
+        let (signed, max, frozen, mut lost, mut full) =
+            (self.signed, self.keys().store.max(), self.frozen(), false, false);
         let mut signed_sum = |a: i64, b: i64| {
             let (exact, capped) =
                 if adds { (a.checked_add(b), a.saturating_add(b)) } else { (a.checked_sub(b), a.saturating_sub(b)) };
@@ -389,6 +398,7 @@ impl Sketch {
                 match adds {
                     _ if signed => signed_sum(counter as i64, value as i64) as u64,
                     true => counter.saturating_add(value),
+                    false if counter >= frozen => counter,
                     false => counter.saturating_sub(value),
                 }
             });

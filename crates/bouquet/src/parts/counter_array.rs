@@ -283,11 +283,11 @@ fn add_to_distinct(store: &mut impl CounterStore, places: &impl Placement, diges
 /// Adds to these counters, none of which may occur twice; see [`CounterArray::add_to_all`].
 #[inline]
 fn add_at(store: &mut impl CounterStore, places: impl Iterator<Item = u64>, amount: u64) -> (bool, u64) {
-    let room = store.max().saturating_sub(amount);
-    let (mut least, mut lost) = (u64::MAX, 0);
+    let (max, mut least, mut lost) = (store.max(), u64::MAX, 0);
     store.update_each(places, |counter| {
         least = least.min(counter);
-        lost += u64::from(counter > room);
+        // An amount may be larger than any counter.
+        lost += u64::from(amount > max - counter);
         counter.saturating_add(amount)
     });
     (least == 0, lost)

@@ -1,6 +1,6 @@
 //! The laws of the verbs that change a filter: insert, remove, advance, grow; and of count, which sees the changes.
 
-use bouquet::capability::{Item, Note, NoteType};
+use bouquet::capability::{Item, Multiplicity, Note, NoteType};
 use bouquet::hash::SplitMix;
 use bouquet::kind::{Config, ErrorClass, Verb};
 use bouquet::{AnyFilter, Error};
@@ -17,6 +17,7 @@ laws! {
     batches_beyond_the_cache_do_what_single_calls_do needs [Contains];
     items_with_a_wrong_note_are_refused_and_change_nothing needs [Insert];
     an_amount_is_as_many_insertions needs [Insert];
+    a_large_amount_is_counted_or_told needs [Count, Insert];
     the_number_of_items_is_told needs [];
     removing_undoes_inserting needs [Insert, Remove];
     removed_keys_vanish_and_others_stay needs [Contains, Insert, Remove];
@@ -226,6 +227,29 @@ fn an_amount_is_as_many_insertions(subject: &Subject) -> Verdict {
     let inserted = filter.insert().because("insert")?.insert(item(0));
     refused("an amount of 0", inserted, |error| matches!(error, Error::Item { .. }))?;
     unchanged("a refused amount of 0", &before, &filter)
+}
+
+/// However large an amount is, even above what a counter can hold, the count says no less, or that it may be more. A kind may refuse
+/// it, and then nothing has changed.
+fn a_large_amount_is_counted_or_told(subject: &Subject) -> Verdict {
+    if subject.note_type() != NoteType::Amount || subject.errs(ErrorClass::UnderCount) {
+        return Ok(());
+    }
+    let key = 7u64.to_le_bytes();
+    for amount in [1 << 16, (1 << 32) - 1, 1 << 32, 1 << 40, u64::MAX / 2, u64::MAX] {
+        let mut filter = subject.empty(&subject.config(ITEMS, 0.01)?)?;
+        for total in [amount, amount.saturating_mul(2)] {
+            let before = filter.to_bytes();
+            let item = Item::new(&key, Note::Amount(amount));
+            if filter.insert().because("insert")?.insert(item).is_err() {
+                unchanged("a refused amount", &before, &filter)?;
+                break;
+            }
+            let Multiplicity { count, at_least } = filter.count().because("count")?.count(&key);
+            ensure!(count >= total || at_least, "of {total} occurrences {count} are told as all");
+        }
+    }
+    Ok(())
 }
 
 fn the_number_of_items_is_told(subject: &Subject) -> Verdict {

@@ -231,3 +231,13 @@ fn decimal_keys_are_the_integers_that_they_name() {
     ["7", "007", "rose"].iter().for_each(|key| assert!(any.insert(*key).is_ok()));
     assert_eq!((any.count(&7u64).count, any.count("rose").count), (2, 1), "without levels other keys are their bytes");
 }
+
+#[test]
+fn full_counters_stay_so_that_no_count_is_below_the_truth() {
+    let mut sketch = empty(&[("width", "1"), ("rows", "2"), ("counter", "u32")]);
+    sketch.insert("rose").unwrap();
+    sketch.insert_with("lily", Amount(u64::MAX / 2)).unwrap();
+    sketch.remove_with("lily", Amount(u64::MAX / 2)).unwrap();
+    let told = sketch.count("rose");
+    assert!(told.count > 0 && told.at_least, "{told:?}");
+}
