@@ -54,6 +54,7 @@ pub mod decay;
 pub mod dynamic;
 mod error;
 mod files;
+pub mod foreign;
 pub mod hash;
 mod key;
 pub mod kind;
