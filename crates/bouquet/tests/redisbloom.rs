@@ -1,6 +1,8 @@
 //! Filters that RedisBloom 2.4.20 dumped answer here as they did there, and are dumped again byte for byte.
 
-use bouquet::foreign::{BloomShape, CuckooShape, RedisBloom, RedisCountMin, RedisCuckoo, RedisTopK, murmur2, murmur64a};
+use bouquet::foreign::{
+    BloomShape, CuckooShape, RedisBloom, RedisCountMin, RedisCuckoo, RedisTopK, murmur2, murmur64a,
+};
 use bouquet::{Error, hash::SplitMix};
 use serde_json::Value;
 

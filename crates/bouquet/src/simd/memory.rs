@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytemuck::Zeroable;
 use memmap2::{Mmap, MmapMut};
@@ -57,6 +57,14 @@ struct Held {
     words: NonNull<u64>,
     len: usize,
     owner: Owner,
+}
+
+/// Whether large stores come from the allocator too.
+static FROM_ALLOCATOR: AtomicBool = AtomicBool::new(false);
+
+/// From now on, stores of every size come from the program's allocator.
+pub(crate) fn keep_to_allocator() {
+    FROM_ALLOCATOR.store(true, Ordering::Relaxed);
 }
 
 /// The bytes of a large page. From one on, memory comes from the system in large pages.
@@ -117,7 +125,7 @@ impl Memory {
     /// pages at hand. What does not fill a large page lies in small ones.
     fn pages(len: usize) -> Option<Self> {
         let (bytes, filled) = (len * 8, len * 8 / LARGE_PAGE * LARGE_PAGE);
-        if filled == 0 {
+        if filled == 0 || FROM_ALLOCATOR.load(Ordering::Relaxed) {
             return None;
         }
         // Whole large pages are asked for, because only such maps begin where one can; what is not touched is not there.

@@ -1,0 +1,294 @@
+//! Values of the module's types, and their ways into snapshots and append-only files.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use super::{Ctx, DefragHandle, DigestHandle, Io, ModuleType, Opaque, RedisString, api, c_text, guarded};
+
+/// What a key can hold.
+pub trait Value: Clone + 'static {
+    /// The name of the type in snapshots: nine letters.
+    const NAME: &'static CStr;
+
+    /// The version of what [`save`](Value::save) writes.
+    const VERSION: u32;
+
+    /// Where the server's handle of the type is kept.
+    const SLOT: &'static TypeSlot;
+
+    /// Reads what `save` of this or an older version wrote.
+    fn load(load: &mut Load, version: u32) -> Result<Self, String>;
+
+    /// Writes the value to a snapshot.
+    fn save(&self, save: &mut Save);
+
+    /// Writes the commands that make the value.
+    fn rewrite(&self, rewrite: &mut Rewrite);
+
+    /// Tells the value to a digest.
+    fn digest(&self, digest: &mut Digest);
+
+    /// The bytes that it takes.
+    fn memory(&self) -> u64;
+}
+
+/// The server's handle of a type.
+pub struct TypeSlot(AtomicPtr<Opaque>);
+
+impl TypeSlot {
+    /// Not known yet.
+    pub const fn new() -> Self {
+        TypeSlot(AtomicPtr::new(std::ptr::null_mut()))
+    }
+
+    pub(super) fn of<T: Value>() -> &'static TypeSlot {
+        T::SLOT
+    }
+
+    pub(super) fn get(&self) -> ModuleType {
+        self.0.load(Ordering::Acquire)
+    }
+
+    pub(super) fn is(&self, handle: ModuleType) -> bool {
+        !handle.is_null() && self.get() == handle
+    }
+}
+
+/// A snapshot that is written.
+pub struct Save(Io);
+
+impl Save {
+    /// Writes a number.
+    pub fn unsigned(&mut self, number: u64) {
+        // SAFETY: the stream that the server gave to `save`, as in the next two.
+        unsafe { (api().SaveUnsigned)(self.0, number) }
+    }
+
+    /// Writes a number with a fraction.
+    pub fn double(&mut self, number: f64) {
+        // SAFETY: as above.
+        unsafe { (api().SaveDouble)(self.0, number) }
+    }
+
+    /// Writes bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        // SAFETY: as above.
+        unsafe { (api().SaveStringBuffer)(self.0, bytes.as_ptr().cast(), bytes.len()) }
+    }
+}
+
+/// A snapshot that is read. After an error nothing of it counts.
+pub struct Load(Io);
+
+impl Load {
+    fn checked<T>(&self, value: T) -> Result<T, String> {
+        // SAFETY: the stream that the server gave to `load`.
+        if unsafe { (api().IsIOError)(self.0) } == 0 { Ok(value) } else { Err("the snapshot is cut short".into()) }
+    }
+
+    /// Reads a number.
+    pub fn unsigned(&mut self) -> Result<u64, String> {
+        // SAFETY: as above; with HANDLE_IO_ERRORS a failed read gives something and sets the error, as in the next.
+        let number = unsafe { (api().LoadUnsigned)(self.0) };
+        self.checked(number)
+    }
+
+    /// Reads a number that must be below 2^32.
+    pub fn small(&mut self) -> Result<u32, String> {
+        let number = self.unsigned()?;
+        u32::try_from(number).map_err(|_| format!("{number} is too large"))
+    }
+
+    /// Reads a number with a fraction.
+    pub fn double(&mut self) -> Result<f64, String> {
+        // SAFETY: as above.
+        let number = unsafe { (api().LoadDouble)(self.0) };
+        self.checked(number)
+    }
+
+    /// Reads bytes.
+    pub fn bytes(&mut self) -> Result<Vec<u8>, String> {
+        let mut len = 0;
+        // SAFETY: the stream of `load`, and room for a length.
+        let start = unsafe { (api().LoadStringBuffer)(self.0, &raw mut len) };
+        if start.is_null() {
+            return Err("the snapshot is cut short".into());
+        }
+        // SAFETY: the server has allocated so many bytes and left them to us. A vector of bytes is freed by our allocator, which gives
+        // blocks of an alignment up to 8 back to the server as they are; the capacity is not used for that.
+        let bytes = unsafe { Vec::from_raw_parts(start.cast::<u8>(), len, len) };
+        self.checked(bytes)
+    }
+}
+
+/// An append-only file that is written anew, at one key.
+pub struct Rewrite {
+    io: Io,
+    key: RedisString,
+}
+
+impl Rewrite {
+    /// Writes a command of the key and some bytes.
+    pub fn with_bytes(&mut self, command: &CStr, bytes: &[u8]) {
+        // SAFETY: the stream and the key that the server gave to `rewrite`; the format names a string of the server and a buffer
+        // with its length.
+        unsafe {
+            (api().EmitAOF)(
+                self.io,
+                command.as_ptr(),
+                c"sb".as_ptr(),
+                self.key,
+                bytes.as_ptr().cast::<c_char>(),
+                bytes.len(),
+            );
+        }
+    }
+
+    /// Writes a command of the key, a number and some bytes.
+    pub fn with_chunk(&mut self, command: &CStr, number: u64, bytes: &[u8]) {
+        let number = number as std::ffi::c_longlong;
+        // SAFETY: as above, with a number before the buffer.
+        unsafe {
+            let start = bytes.as_ptr().cast::<c_char>();
+            (api().EmitAOF)(self.io, command.as_ptr(), c"slb".as_ptr(), self.key, number, start, bytes.len());
+        }
+    }
+}
+
+/// What `DEBUG DIGEST` makes of a value.
+pub struct Digest(DigestHandle);
+
+impl Digest {
+    /// Adds bytes, in order.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        // SAFETY: the digest that the server gave to `digest`.
+        unsafe { (api().DigestAddStringBuffer)(self.0, bytes.as_ptr().cast(), bytes.len()) }
+    }
+}
+
+/// The methods of a type as the server takes them, in their third version, which every server since 6.2 reads.
+#[repr(C)]
+pub(super) struct Methods {
+    version: u64,
+    load: unsafe extern "C" fn(Io, c_int) -> *mut c_void,
+    save: unsafe extern "C" fn(Io, *mut c_void),
+    rewrite: unsafe extern "C" fn(Io, RedisString, *mut c_void),
+    memory: unsafe extern "C" fn(*const c_void) -> usize,
+    digest: unsafe extern "C" fn(DigestHandle, *mut c_void),
+    free: unsafe extern "C" fn(*mut c_void),
+    aux_load: Option<unsafe extern "C" fn()>,
+    aux_save: Option<unsafe extern "C" fn()>,
+    aux_save_triggers: c_int,
+    free_effort: unsafe extern "C" fn(RedisString, *const c_void) -> usize,
+    unlink: Option<unsafe extern "C" fn()>,
+    copy: unsafe extern "C" fn(RedisString, RedisString, *const c_void) -> *mut c_void,
+    defrag: unsafe extern "C" fn(DefragHandle, RedisString, *mut *mut c_void) -> c_int,
+}
+
+/// # Safety
+///
+/// Called by the server with the stream of a snapshot.
+unsafe extern "C" fn load<T: Value>(io: Io, version: c_int) -> *mut c_void {
+    let refuse = |why: &str| {
+        let text = c_text(why);
+        // SAFETY: the server's stream, and a format with two texts.
+        unsafe {
+            let format = c"a value of type %s was refused: %s".as_ptr();
+            (api().LogIOError)(io, c"warning".as_ptr(), format, T::NAME.as_ptr(), text.as_ptr());
+        }
+        std::ptr::null_mut()
+    };
+    let read = || match u32::try_from(version).ok().filter(|version| *version <= T::VERSION) {
+        None => refuse("it was written by a newer version"),
+        Some(version) => T::load(&mut Load(io), version)
+            .map_or_else(|why| refuse(&why), |value| Box::into_raw(Box::new(value)).cast()),
+    };
+    guarded(read, |panic| refuse(panic))
+}
+
+/// # Safety
+///
+/// Called by the server with a value of this type, as all of the next.
+unsafe extern "C" fn save<T: Value>(io: Io, value: *mut c_void) {
+    // SAFETY: values of the type are boxes of `T`, as `load`, `copy` and `Call::create` made them; so below.
+    guarded(|| unsafe { &*value.cast::<T>() }.save(&mut Save(io)), |_| ());
+}
+
+unsafe extern "C" fn rewrite<T: Value>(io: Io, key: RedisString, value: *mut c_void) {
+    // SAFETY: as above.
+    guarded(|| unsafe { &*value.cast::<T>() }.rewrite(&mut Rewrite { io, key }), |_| ());
+}
+
+unsafe extern "C" fn memory<T: Value>(value: *const c_void) -> usize {
+    // SAFETY: as above.
+    guarded(|| unsafe { &*value.cast::<T>() }.memory() as usize, |_| 0)
+}
+
+unsafe extern "C" fn digest<T: Value>(handle: DigestHandle, value: *mut c_void) {
+    // SAFETY: as above, and the server's digest.
+    guarded(
+        || unsafe {
+            (*value.cast::<T>()).digest(&mut Digest(handle));
+            (api().DigestEndSequence)(handle);
+        },
+        |_| (),
+    );
+}
+
+/// Any thread frees values: nothing of them belongs to one.
+unsafe extern "C" fn free<T: Value>(value: *mut c_void) {
+    // SAFETY: the server gives up the value, which was made from a box.
+    guarded(|| drop(unsafe { Box::from_raw(value.cast::<T>()) }), |_| ());
+}
+
+/// Large values are freed in the background: the server compares this with 64.
+unsafe extern "C" fn free_effort<T: Value>(_: RedisString, value: *const c_void) -> usize {
+    const PAGE: u64 = 4_096;
+    // SAFETY: as above.
+    guarded(|| (unsafe { &*value.cast::<T>() }.memory() / PAGE) as usize + 1, |_| 1)
+}
+
+unsafe extern "C" fn copy<T: Value>(_: RedisString, _: RedisString, value: *const c_void) -> *mut c_void {
+    // SAFETY: as above.
+    guarded(|| Box::into_raw(Box::new(unsafe { &*value.cast::<T>() }.clone())).cast(), |_| std::ptr::null_mut())
+}
+
+/// Moves the head of a value to a better place. Its arrays stay: the server moves blocks of small classes only, and few arrays
+/// are as small.
+unsafe extern "C" fn defrag<T: Value>(handle: DefragHandle, _: RedisString, value: *mut *mut c_void) -> c_int {
+    const { assert!(align_of::<T>() <= 8, "the block begins where the value does") }
+    if let Some(move_block) = api().DefragAlloc {
+        // SAFETY: the value's own block, which the server has copied and freed if it gives another; values move as bytes.
+        unsafe {
+            let moved = move_block(handle, *value);
+            if !moved.is_null() {
+                *value = moved;
+            }
+        }
+    }
+    0
+}
+
+/// Registers a type with the server.
+pub(super) fn register<T: Value>(ctx: Ctx) -> bool {
+    let mut methods = Methods {
+        version: 3,
+        load: load::<T>,
+        save: save::<T>,
+        rewrite: rewrite::<T>,
+        memory: memory::<T>,
+        digest: digest::<T>,
+        free: free::<T>,
+        aux_load: None,
+        aux_save: None,
+        aux_save_triggers: 0,
+        free_effort: free_effort::<T>,
+        unlink: None,
+        copy: copy::<T>,
+        defrag: defrag::<T>,
+    };
+    // SAFETY: during loading, with a name of nine letters; the server copies the methods.
+    let handle = unsafe { (api().CreateDataType)(ctx, T::NAME.as_ptr(), T::VERSION as c_int, &raw mut methods) };
+    T::SLOT.0.store(handle, Ordering::Release);
+    !handle.is_null()
+}
