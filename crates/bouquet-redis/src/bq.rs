@@ -61,6 +61,8 @@ pub const COMMANDS: &[Command] = &[
     Command::read("bq.ask", READS, -3, entry(special::ask))
         .about("Asks what only the filter's kind can tell")
         .takes(WHOLE),
+    #[cfg(debug_assertions)]
+    Command::read("bq.panic", "fast", 1, entry(panic)).keys(Keys::None).about("Fails inside, for tests").takes("O(1)"),
     Command::write("bq.act", GROWS, -3, entry(special::act))
         .about("Does what only the filter's kind can do")
         .takes(WHOLE),
@@ -156,7 +158,7 @@ fn create(call: &mut Call<'_>) -> Outcome {
     let mut at = 3;
     let mut first_item = None;
     while at < call.len() {
-        if call.is(at, "ITEMS") {
+        if call.is(at, "WITH") {
             first_item = Some(at + 1);
             break;
         }
@@ -544,6 +546,12 @@ fn explain(call: &mut Call<'_>) -> Outcome {
     }
     text.push('\n');
     Ok(Reply::Text(text))
+}
+
+/// What no command should do.
+#[cfg(debug_assertions)]
+fn panic(_: &mut Call<'_>) -> Outcome {
+    panic!("asked to fail")
 }
 
 static SLOT: TypeSlot = TypeSlot::new();

@@ -30,7 +30,17 @@ def alike(got, want):
     """Equal, and errors are errors."""
     if isinstance(want, list):
         return isinstance(got, list) and len(got) == len(want) and all(map(alike, got, want))
-    return isinstance(got, Error) == isinstance(want, Error) and got == want
+    if isinstance(got, Error) != isinstance(want, Error):
+        return False
+    return got == want or number(got) is not None and number(got) == number(want)
+
+
+def number(value):
+    """A number with a fraction as text: servers differ in how many digits they print."""
+    try:
+        return float(value) if isinstance(value, (str, bytes)) and "." in str(value) else None
+    except ValueError:
+        return None
 
 
 def shape(value):
@@ -54,8 +64,8 @@ def test_all_recorded_replies_are_equal(server, protocol):
         client("FLUSHALL")
         for number, row in enumerate(script):
             got, want = text(client(*row["command"])), expected(row[f"resp{protocol}"])
-            if row["command"][0].endswith("NOPE") and version(server.binary) < (7, 0):
-                same = isinstance(got, Error) and "unknown command" in got  # the server's own words
+            if isinstance(want, Error) and version(server.binary) < (7, 0) and " command" in want:
+                same = isinstance(got, Error) and " command" in got  # the server's own words
             else:
                 same = plausible(got, want) if row.get("varies") else alike(got, want)
             if not same:
@@ -105,7 +115,7 @@ def test_a_snapshot_of_redisbloom_loads_and_answers_as_recorded(binary, tmp_path
         for row in dumps().values():
             check_filter(client, row)
         for row in rows("answers.jsonl"):
-            assert text(client(*row["command"])) == expected(row["resp2"]), row["command"]
+            assert alike(text(client(*row["command"])), expected(row["resp2"])), row["command"]
 
 
 @pytest.mark.parametrize("restored", ["RESTORE", "LOADCHUNK"])
@@ -131,7 +141,7 @@ def test_valkeys_options(client):
     insert = lambda *args: client("BF.INSERT", *args)
     assert insert("v", "TIGHTENING", "0.8", "SEED", b"s" * 32, "ITEMS", "a", "b") == [1, 1]
     assert client("BF.MEXISTS", "v", "a", "b", "c") == [1, 1, 0]
-    assert client("BF.INFO", "v", "TIGHTENING") == [b"0.80000000000000004"]
+    assert float(client("BF.INFO", "v", "TIGHTENING")[0]) == 0.8
     assert insert("w", "SEED", "short", "ITEMS", "a") == Error("invalid seed")
     assert insert("w", "TIGHTENING", "2", "ITEMS", "a") == Error("(0 < tightening ratio range < 1)")
     assert insert("w", "VALIDATESCALETO", 1_000_000, "ITEMS", "a") == [1]

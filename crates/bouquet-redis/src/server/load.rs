@@ -78,7 +78,6 @@ const KEY_RO: u64 = 1;
 const KEY_RW: u64 = 2;
 const KEY_ACCESS: u64 = 1 << 4;
 const KEY_UPDATE: u64 = 1 << 5;
-const KEY_INSERT: u64 = 1 << 6;
 
 /// The whole sizes of the server's structures, which it steps by.
 static VERSION: InfoVersion =
@@ -216,7 +215,7 @@ fn key_specs(command: &crate::command::Command) -> Vec<KeySpec> {
         find_type,
         find,
     };
-    let changed = KEY_RW | KEY_ACCESS | KEY_UPDATE | KEY_INSERT;
+    let changed = KEY_RW | KEY_ACCESS | KEY_UPDATE;
     let read = KEY_RO | KEY_ACCESS;
     let mut specs = match command.keys {
         Keys::None => Vec::new(),

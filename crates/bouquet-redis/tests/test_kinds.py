@@ -1,0 +1,137 @@
+"""BQ.*: every kind of the registry, without a word about any of them."""
+
+import pathlib
+import subprocess
+
+import pytest
+from resp import Error, text
+from servers import ROOT, Server
+
+NOTES = {"none": None, "integer": "1", "bytes": "x", "group": "0", "weight": "0.5", "amount": "2"}
+ITEMS = [f"key-{i}" for i in range(60)]
+
+
+def as_map(reply):
+    """A map under either protocol."""
+    return reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2]))
+
+
+def kinds(client):
+    return [as_map(text(row)) for row in client("BQ.KINDS")]
+
+
+def made(client, kind, key="k"):
+    """A filter of the kind with all items; some kinds take them only at once."""
+    settings = ["items", "1000"] if "items" in kind["settings"] else []
+    assert client("BQ.CREATE", "empty", kind["kind"], *settings) == "OK", kind["kind"]
+    note = NOTES[as_map(text(client("BQ.INFO", "empty")))["note"]]
+    items = [part for item in ITEMS for part in ([item] if note is None else [item, note])]
+    can_insert = "insert" in kind["verbs"]
+    if can_insert:
+        assert client("BQ.CREATE", key, kind["kind"], *settings) == "OK"
+        reply = client("BQ.MADD", key, *items)
+        assert not isinstance(reply, Error), (kind["kind"], reply)
+    else:
+        reply = client("BQ.CREATE", key, kind["kind"], *settings, "WITH", *items)
+        assert reply == "OK", (kind["kind"], reply)
+    return note
+
+
+def test_every_kind_is_made_filled_asked_dumped_and_restored(client):
+    rows = kinds(client)
+    assert len(rows) > 30
+    for kind in rows:
+        client("FLUSHALL")
+        note = made(client, kind)
+        verbs = {verb.split(" (")[0] for verb in kind["verbs"]}
+        certain = {verb for verb in kind["verbs"] if "(" not in verb}
+        assert text(client("BQ.EXPLAIN", kind["kind"])).startswith(f"# {kind['name']}")
+        if "contains" in certain:
+            assert sum(client("BQ.MEXISTS", "k", *ITEMS)) >= 0.8 * len(ITEMS), kind["kind"]
+            assert client("BQ.EXISTS", "k", "key-0") in (0, 1)
+        else:
+            assert "contains" in verbs or isinstance(client("BQ.EXISTS", "k", "key-0"), Error)
+        for verb, question in [("count", "COUNT"), ("get", "GET"), ("classify", "CLASSIFY")]:
+            reply = client(f"BQ.{question}", "k", "key-0")
+            if verb in certain:
+                assert not isinstance(reply, Error), (kind["kind"], verb, reply)
+            elif verb not in verbs:
+                assert isinstance(reply, Error) and "cannot" in reply, (kind["kind"], verb, reply)
+        for verb, question in [("list", "LIST"), ("top", "TOP"), ("cardinality", "ESTIMATE")]:
+            if verb in certain:
+                assert not isinstance(client(f"BQ.{question}", "k"), Error), (kind["kind"], verb)
+        frame = client("BQ.DUMP", "k")
+        assert client("BQ.RESTORE", "again", frame) == "OK", kind["kind"]
+        assert client("BQ.DUMP", "again") == frame
+        one, two = client("DEBUG", "DIGEST-VALUE", "k", "again")
+        assert one == two
+        if "merge" in certain:
+            assert client("BQ.MERGE", "again", "k") == "OK", kind["kind"]
+            assert client("BQ.MERGE", "new", "k", "k") == "OK"
+            patch = client("BQ.DELTA", "k", "again")
+            assert client("BQ.PATCH", "k", patch) == "OK"
+            assert client("BQ.DUMP", "k") == client("BQ.DUMP", "again")
+        if "remove" in certain:
+            reply = client("BQ.REMOVE", "k", "key-1", *([] if note is None else [note]))
+            assert reply == 1 or isinstance(reply, Error), (kind["kind"], reply)
+        assert client("MEMORY", "USAGE", "k") > 0
+
+
+def test_frames_of_the_command_line_are_served_and_the_reverse(client, tmp_path):
+    program = pathlib.Path(ROOT / "target/debug/bouquet")
+    if not program.exists():
+        pytest.skip("the program is not built")
+    keys = tmp_path / "keys"
+    keys.write_text("".join(f"flower-{i}\n" for i in range(1000)))
+    subprocess.run([program, "build", "--kind", "standard", "--items", "1000", "-o", tmp_path / "f.bq", keys], check=True)
+    frame = (tmp_path / "f.bq").read_bytes()
+    assert client("BQ.RESTORE", "f", frame) == "OK"
+    assert client("BQ.MEXISTS", "f", "flower-0", "flower-999") == [1, 1]
+    assert client("BQ.ADD", "f", "thistle") == 1
+    (tmp_path / "g.bq").write_bytes(client("BQ.DUMP", "f"))
+    found = subprocess.run([program, "query", tmp_path / "g.bq"], input="thistle\nnettle\n", capture_output=True, text=True)
+    assert found.stdout == "thistle\n"
+
+
+def test_specials_are_asked_and_done(client):
+    """Each question that takes nothing or an item is asked, on the kinds that have some."""
+    asked = 0
+    for kind in kinds(client):
+        client("FLUSHALL")
+        made(client, kind)
+        for name in kind["specials"]:
+            for command in ["BQ.ASK", "BQ.ACT"]:
+                for argument in [[], ["key-0"], ["1"], ["0.5"], ["0..3"], ["k"], ["key-0", "1"]]:
+                    reply = client(command, "k", name, *argument)
+                    asked += not isinstance(reply, Error)
+        assert client("PING") == "PONG"
+    assert asked > 10
+
+
+def test_errors_say_what_to_do(client):
+    assert "did you mean" in client("BQ.CREATE", "k", "standart", "items", "10")
+    assert "missing" in client("BQ.CREATE", "k", "standard")
+    assert client("BQ.CREATE", "k", "standard", "items", "10") == "OK"
+    assert client("BQ.CREATE", "k", "standard", "items", "10").startswith("BUSYKEY")
+    assert "no such key" in client("BQ.ADD", "other", "x")
+    client("SET", "text", "x")
+    assert client("BQ.ADD", "text", "x").startswith("WRONGTYPE")
+    assert client("BF.ADD", "k", "x").startswith("WRONGTYPE")
+    assert "max-filter-bytes" in client("BQ.CREATE", "huge", "standard", "items", "1e12")
+    assert client("BQ.EXISTS", "nowhere", "x") == 0
+
+
+def test_a_keyed_filter_needs_the_secret_of_the_configuration(binary, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("ab" * 32)
+    with Server(binary, module_args=["secret_file", secret]) as server, server.client() as client:
+        assert client("BQ.CREATE", "k", "standard", "items", "100", "keyed", "yes") == "OK"
+        assert client("BQ.ADD", "k", "rose") == 1
+        frame, dump = client("BQ.DUMP", "k"), client("DUMP", "k")
+        assert bytes.fromhex("ab" * 8) not in frame + dump
+    with Server(binary) as server, server.client() as client:
+        assert "secret" in client("BQ.CREATE", "k", "standard", "items", "100", "keyed", "yes")
+        assert isinstance(client("BQ.RESTORE", "k", frame), Error)
+        assert client("RESTORE", "k", 0, dump) == "OK"
+        assert "secret" in client("BQ.EXISTS", "k", "rose"), "it is kept, and cannot be asked"
+        assert client("DUMP", "k") == dump
