@@ -125,7 +125,7 @@ def test_memory_counts_and_is_given_back(client):
 def test_out_of_memory_is_refused_before_anything_changes(client):
     fill(client)
     before = digests(client)
-    client("CONFIG", "SET", "maxmemory", "1mb")
+    client("CONFIG", "SET", "maxmemory", "100kb")
     try:
         for command in [("BF.ADD", "bf", "x"), ("CF.ADD", "cf", "x"), ("CMS.INCRBY", "cms", "x", 1),
                         ("TOPK.ADD", "topk", "x"), ("BQ.ADD", "bq", "x"), ("BQ.MERGE", "bq", "bq")]:
