@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -27,6 +28,18 @@ def binaries():
 def version(binary):
     words = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout
     return tuple(int(part) for part in words.split("v=")[1].split()[0].split(".")[:2])
+
+
+def free_ports(count):
+    """Ports of loopback that nobody listens on, with room above for a cluster's own."""
+    held = [socket.socket() for _ in range(8 * count)]
+    try:
+        for one in held:
+            one.bind(("127.0.0.1", 0))
+        return [port for port in (one.getsockname()[1] for one in held) if port < 55_000][:count]
+    finally:
+        for one in held:
+            one.close()
 
 
 class Server:

@@ -4,7 +4,7 @@ import time
 
 import pytest
 from resp import Error, text
-from servers import Server, version
+from servers import Server, free_ports, version
 
 FILL = [
     ("BF.RESERVE", "bf", "0.01", 50),
@@ -85,7 +85,7 @@ def test_the_append_only_file_and_its_rewrite_leave_equal_digests(binary, tmp_pa
 def test_replicas_have_equal_digests_after_sync_and_after_commands(binary, tmp_path):
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
-    port = 24000 + hash(str(tmp_path)) % 8000
+    [port] = free_ports(1)
     master = Server(binary, "--port", port, "--bind", "127.0.0.1", folder=tmp_path / "one")
     replica = Server(binary, folder=tmp_path / "two")
     try:

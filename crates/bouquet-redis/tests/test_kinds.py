@@ -1,11 +1,10 @@
 """BQ.*: every kind of the registry, without a word about any of them."""
 
-import pathlib
 import subprocess
 
 import pytest
 from resp import Error, text
-from servers import ROOT, Server
+from servers import MODULE, Server
 
 NOTES = {"none": None, "integer": "1", "bytes": "x", "group": "0", "weight": "0.5", "amount": "2"}
 ITEMS = [f"key-{i}" for i in range(60)]
@@ -78,7 +77,7 @@ def test_every_kind_is_made_filled_asked_dumped_and_restored(client):
 
 
 def test_frames_of_the_command_line_are_served_and_the_reverse(client, tmp_path):
-    program = pathlib.Path(ROOT / "target/debug/bouquet")
+    program = MODULE.parent / "bouquet"
     if not program.exists():
         pytest.skip("the program is not built")
     keys = tmp_path / "keys"
