@@ -15,9 +15,21 @@ fn main() -> bouquet::Result<()> {
         println!("{name},{:.1}", start.elapsed().as_nanos() as f64 / ITEMS as f64);
     };
     let mut bloom = RedisBloom::new(&BloomShape { capacity: ITEMS as u64, ..Default::default() }, u64::MAX)?;
-    time("BF.MADD", &mut || names.iter().for_each(|name| drop(black_box(bloom.insert(name)))));
-    time("BF.MEXISTS", &mut || names.iter().for_each(|name| drop(black_box(bloom.contains(name)))));
+    time("BF.MADD", &mut || {
+        for name in &names {
+            let _ = black_box(bloom.insert(name));
+        }
+    });
+    time("BF.MEXISTS", &mut || {
+        for name in &names {
+            black_box(bloom.contains(name));
+        }
+    });
     let mut sketch = RedisCountMin::new(2_000, 7, u64::MAX)?;
-    time("CMS.INCRBY", &mut || names.iter().for_each(|name| drop(black_box(sketch.add(name, 1)))));
+    time("CMS.INCRBY", &mut || {
+        for name in &names {
+            black_box(sketch.add(name, 1));
+        }
+    });
     Ok(())
 }

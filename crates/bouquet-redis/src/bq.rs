@@ -81,12 +81,19 @@ pub struct Held {
     bytes: u64,
     /// Insertions since then.
     since: u64,
+    /// What its items carry.
+    note: NoteType,
 }
 
 impl Held {
     fn new(filter: AnyFilter) -> Self {
-        let bytes = bytes(&filter);
-        Held { filter, bytes, since: 0 }
+        let (bytes, note) = (bytes(&filter), filter.note());
+        Held { filter, bytes, since: 0, note }
+    }
+
+    /// Looks again at what may have changed by more than insertions.
+    fn refresh(&mut self) {
+        (self.bytes, self.since, self.note) = (bytes(&self.filter), 0, self.filter.note());
     }
 
     /// Counts insertions, and refuses them if the filter has grown beyond its limit.
@@ -121,6 +128,11 @@ fn read<'c>(call: &'c Call<'_>) -> Result<&'c AnyFilter, Failure> {
 
 fn read_at<'c>(call: &'c Call<'_>, at: usize) -> Result<&'c AnyFilter, Failure> {
     Ok(&call.read::<Held>(at).or(NOT_FOUND)?.filter)
+}
+
+/// What the items of the first argument's filter carry.
+fn note(call: &Call<'_>) -> Result<NoteType, Failure> {
+    Ok(call.read::<Held>(1).or(NOT_FOUND)?.note)
 }
 
 /// The filter of the first argument, to be changed.
@@ -210,7 +222,7 @@ fn place(call: &mut Call<'_>, filter: AnyFilter, replace: bool, event: &'static 
 
 fn add(call: &mut Call<'_>) -> Outcome {
     call.at_least(3)?;
-    let item = item(call, read(call)?.note())?;
+    let item = item(call, note(call)?)?;
     let most = config::most_bytes(call);
     let held = call.write::<Held>(1).or(NOT_FOUND)?;
     held.allow(1, most)?;
@@ -222,24 +234,14 @@ fn add(call: &mut Call<'_>) -> Outcome {
 /// How many were certainly new. An error stops at the item that caused it; those before it are in.
 fn madd(call: &mut Call<'_>) -> Outcome {
     call.at_least(3)?;
-    let items = items(call, 2, read(call)?.note())?;
+    let items = items(call, 2, note(call)?)?;
     let most = config::most_bytes(call);
     let held = call.write::<Held>(1).or(NOT_FOUND)?;
     held.allow(items.len() as u64, most)?;
-    let before = held.filter.stats().items;
     let outcome = held.filter.insert()?.insert_batch(&items);
-    match outcome {
-        Ok(fresh) => {
-            call.changed(1, c"bq.add");
-            Ok(Reply::Int(fresh as i64))
-        }
-        Err(error) => {
-            if held.filter.stats().items != before {
-                call.changed(1, c"bq.add");
-            }
-            Ok(Reply::Error(format!("ERR {error}").into()))
-        }
-    }
+    // Where some items are in before the error, it is the same on replicas.
+    call.changed(1, c"bq.add");
+    Ok(outcome.map_or_else(|error| Reply::Error(format!("ERR {error}").into()), |fresh| Reply::Int(fresh as i64)))
 }
 
 fn exists(call: &mut Call<'_>) -> Outcome {
@@ -263,7 +265,7 @@ fn mexists(call: &mut Call<'_>) -> Outcome {
 
 fn remove(call: &mut Call<'_>) -> Outcome {
     call.at_least(3)?;
-    let item = item(call, read(call)?.note())?;
+    let item = item(call, note(call)?)?;
     match change(call)?.remove()?.remove(item) {
         Ok(()) => {
             call.changed(1, c"bq.remove");
@@ -312,7 +314,7 @@ fn get(call: &mut Call<'_>) -> Outcome {
 
 fn set(call: &mut Call<'_>) -> Outcome {
     call.exactly(4)?;
-    let item = item(call, read(call)?.note())?;
+    let item = item(call, note(call)?)?;
     change(call)?.set()?.set(item)?;
     call.changed(1, c"bq.set");
     Ok(Reply::Done)
@@ -368,12 +370,11 @@ fn advance(call: &mut Call<'_>) -> Outcome {
 fn grow(call: &mut Call<'_>) -> Outcome {
     call.exactly(2)?;
     let most = config::most_bytes(call);
-    // Whatever a kind grows by, it is no more than what it has, eight times.
-    let now = bytes(read(call)?);
-    allow_bytes(now, most)?;
     let held = call.write::<Held>(1).or(NOT_FOUND)?;
+    // One step may pass the limit; the next is refused.
+    allow_bytes(held.bytes, most)?;
     held.filter.grow()?.grow()?;
-    held.bytes = bytes(&held.filter);
+    held.refresh();
     call.changed(1, c"bq.grow");
     Ok(Reply::Done)
 }

@@ -64,7 +64,7 @@ fn name(name: &[u8]) -> Reply {
 }
 
 /// Counts items; `None` as the amount is an argument that is none.
-fn add_all<'a>(call: &mut Call<'_>, items: Vec<(&'a [u8], Option<u32>)>) -> Outcome {
+fn add_all(call: &mut Call<'_>, items: Vec<(&[u8], Option<u32>)>) -> Outcome {
     let top = call.write::<RedisTopK>(1).or(NOT_FOUND)?;
     let mut replies = Vec::with_capacity(items.len());
     for (item, amount) in items {

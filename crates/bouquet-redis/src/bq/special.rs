@@ -7,8 +7,7 @@ use bouquet::kind::{Argument, Reply as Told, SpecialFacts, Takes};
 use super::{Held, NOT_FOUND, change, estimated, items, place, read, read_at, whole};
 use crate::server::{Call, Failure, Outcome, Reply};
 
-/// `BQ.ASK key question [argument ...] [STORE dest]` is not needed: a question that makes a filter gives its frame, which `BQ.RESTORE`
-/// takes.
+/// `BQ.ASK key question [argument ...]`. A question that makes a filter gives its frame, which `BQ.RESTORE` takes.
 pub fn ask(call: &mut Call<'_>) -> Outcome {
     call.at_least(3)?;
     let filter = read(call)?;
@@ -68,8 +67,7 @@ pub fn act(call: &mut Call<'_>) -> Outcome {
             told(change(call)?.act(special.name, argument)?)?
         }
     };
-    let held = call.write::<Held>(1).or(NOT_FOUND)?;
-    held.bytes = super::bytes(&held.filter);
+    call.write::<Held>(1).or(NOT_FOUND)?.refresh();
     call.changed(1, c"bq.act");
     Ok(reply)
 }

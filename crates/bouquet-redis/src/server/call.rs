@@ -141,7 +141,7 @@ impl<'a> Call<'a> {
         self.arg(at).eq_ignore_ascii_case(word.as_bytes())
     }
 
-    /// The last argument that is this word.
+    /// The first argument that is this word.
     pub fn position(&self, word: &str) -> Option<usize> {
         (0..self.len()).find(|at| self.is(*at, word))
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use super::{Ctx, DefragHandle, DigestHandle, Io, ModuleType, Opaque, RedisString, api, c_text, guarded};
 
 /// What a key can hold.
-pub trait Value: Clone + 'static {
+pub trait Value: Clone + Send + Sync + 'static {
     /// The name of the type in snapshots: nine letters.
     const NAME: &'static CStr;
 
@@ -114,7 +114,12 @@ impl Load {
         if start.is_null() {
             return Err("the snapshot is cut short".into());
         }
-        // SAFETY: the server has allocated so many bytes and left them to us. A vector of bytes is freed by our allocator, which gives
+        if len == 0 {
+            // SAFETY: the server has left an empty block to us, which an empty vector would not free.
+            unsafe { (api().Free)(start.cast()) };
+            return self.checked(Vec::new());
+        }
+        // SAFETY: the server has allocated `len` bytes and left them to us. A vector of bytes is freed by our allocator, which gives
         // blocks of an alignment up to 8 back to the server as they are; the capacity is not used for that.
         let bytes = unsafe { Vec::from_raw_parts(start.cast::<u8>(), len, len) };
         self.checked(bytes)
@@ -203,7 +208,7 @@ unsafe extern "C" fn load<T: Value>(io: Io, version: c_int) -> *mut c_void {
         Some(version) => T::load(&mut Load(io), version)
             .map_or_else(|why| refuse(&why), |value| Box::into_raw(Box::new(value)).cast()),
     };
-    guarded(read, |panic| refuse(panic))
+    guarded(read, refuse)
 }
 
 /// # Safety

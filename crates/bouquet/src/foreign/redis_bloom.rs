@@ -23,6 +23,7 @@ const SEED_NARROW: u32 = 0x9747_b28c;
 const TIGHTENING: f64 = 0.5;
 
 /// The constants as RedisBloom writes them: sizes depend on their last digit.
+#[expect(clippy::approx_constant, reason = "fifteen digits, as RedisBloom has them")]
 const LN_2: f64 = 0.693_147_180_559_945;
 const LN_2_SQUARED: f64 = 0.480_453_013_918_201;
 

@@ -303,14 +303,11 @@ impl RedisCuckoo {
         let size = self.size();
         let mut table = std::mem::take(&mut self.tables[at]);
         let mut emptied = true;
-        for slot in 0..table.len() {
-            if table[slot] == 0 {
-                continue;
-            }
-            let place = Place::at(table[slot], (slot / size) as u64);
+        for (number, slot) in table.iter_mut().enumerate().filter(|(_, slot)| **slot != 0) {
+            let place = Place::at(*slot, (number / size) as u64);
             let free = (0..at).find_map(|at| Some((at, self.find(&self.tables[at], place, 0)?)));
             match free {
-                Some((at, free)) => self.tables[at][free] = std::mem::take(&mut table[slot]),
+                Some((at, free)) => self.tables[at][free] = std::mem::take(slot),
                 None => emptied = false,
             }
         }
