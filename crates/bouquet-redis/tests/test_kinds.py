@@ -92,6 +92,35 @@ def test_frames_of_the_command_line_are_served_and_the_reverse(client, tmp_path)
     assert found.stdout == "thistle\n"
 
 
+def test_the_command_line_reads_and_writes_dumps(client, tmp_path):
+    program = MODULE.parent / "bouquet"
+    if not program.exists():
+        pytest.skip("the program is not built")
+    client("BF.RESERVE", "bf", "0.01", 100)
+    client("BF.MADD", "bf", *[f"flower-{i}" for i in range(500)])
+    dump, at = b"", 0
+    while True:
+        at, data = client("BF.SCANDUMP", "bf", at)
+        if at == 0:
+            break
+        dump += data
+    (tmp_path / "dump").write_bytes(dump)
+    run = lambda *words, **more: subprocess.run([program, *words], capture_output=True, cwd=tmp_path, **more)
+    assert run("convert", "--from", "redisbloom", "dump", "-o", "f.bq").returncode == 0
+    asked = "".join(f"flower-{i}\n" for i in range(498, 1500))
+    found = run("query", "f.bq", input=asked.encode()).stdout.decode().split()
+    names = asked.split()
+    assert found == [name for name, answer in zip(names, client("BF.MEXISTS", "bf", *names)) if answer]
+    assert run("convert", "--to", "redisbloom", "f.bq", "-o", "again").returncode == 0
+    assert (tmp_path / "again").read_bytes() == dump
+    assert run("add", "f.bq", input=b"thistle\n").returncode == 0
+    assert run("convert", "--to", "redisbloom", "f.bq", "-o", "more").returncode == 0
+    assert client("BF.LOAD", "more", (tmp_path / "more").read_bytes()) == "OK"
+    assert client("BF.MEXISTS", "more", "thistle", "flower-0") == [1, 1]
+    assert client("BQ.RESTORE", "frame", (tmp_path / "f.bq").read_bytes()) == "OK"
+    assert client("BQ.EXISTS", "frame", "thistle") == 1
+
+
 def test_specials_are_asked_and_done(client):
     """Each question that takes nothing or an item is asked, on the kinds that have some."""
     asked = 0

@@ -19,11 +19,13 @@ use crate::kind::{
 };
 use crate::registry;
 
+mod foreign;
 mod mapped;
 mod rekeyed;
 #[cfg(feature = "serde")]
 mod serde;
 mod unread;
+pub use foreign::ForeignFormat;
 pub use mapped::MappedFilter;
 use unread::Unread;
 

@@ -78,7 +78,7 @@ pub use crate::membership::partitioned::{Partitioned, PartitionedSettings};
 pub use crate::membership::standard::{Bloom, BloomSettings};
 pub use crate::membership::ultra_fast::{UltraFast, UltraFastSettings};
 pub use accuracy::generalized::{Generalized, GeneralizedSettings};
-pub use any_filter::{AnyFilter, MappedFilter, OpenOptions};
+pub use any_filter::{AnyFilter, ForeignFormat, MappedFilter, OpenOptions};
 pub use bouquet_theory as theory;
 pub use counting::adaptive::{Adaptive, AdaptiveSettings};
 pub use counting::conservative_update::{ConservativeUpdate, ConservativeUpdateSettings};

@@ -14,6 +14,7 @@ pub const FAMILIES: &[Family] = &[
     crate::accuracy::FAMILY,
     crate::values::FAMILY,
     crate::sets::FAMILY,
+    crate::foreign::FAMILY,
 ];
 
 /// Every mode: what all kinds can be given.

@@ -9,6 +9,7 @@ mod classify;
 mod combine;
 mod compare;
 mod compress;
+mod convert;
 mod count;
 mod decode;
 mod delta;
@@ -64,6 +65,7 @@ pub enum Command {
     Ask(special::Ask),
     Act(special::Act),
     Compress(compress::Compress),
+    Convert(convert::Convert),
     Delta(delta::Delta),
     Patch(patch::Patch),
     Info(info::Info),
@@ -102,6 +104,7 @@ impl Command {
             Command::Act(command) => command.run(),
             Command::Estimate(command) => command.run(),
             Command::Compress(command) => command.run(),
+            Command::Convert(command) => command.run(),
             Command::Delta(command) => command.run(),
             Command::Patch(command) => command.run(),
             Command::Info(command) => command.run(),

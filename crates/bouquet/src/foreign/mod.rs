@@ -15,13 +15,19 @@
 
 mod murmur;
 mod reader;
-mod redis_bloom;
+pub mod redis_bloom;
 mod redis_count_min;
 mod redis_cuckoo;
 mod redis_top_k;
 
 pub use murmur::{murmur2, murmur64a};
-pub use redis_bloom::{BloomShape, Link, RedisBloom};
+pub use redis_bloom::{BloomShape, Link, RedisBloom, RedisBloomFilter, RedisBloomSettings};
 pub use redis_count_min::RedisCountMin;
 pub use redis_cuckoo::{CuckooShape, RedisCuckoo};
 pub use redis_top_k::{Heavy, RedisTopK};
+
+use crate::kind::Family;
+
+/// The registry's rows of this family.
+pub const FAMILY: Family =
+    Family { name: "foreign", summary: "filters as other programs lay them out", kinds: &[redis_bloom::KIND] };

@@ -1,511 +1,300 @@
-//! `BF.*`: a chain of Bloom filters, each larger and stricter than the one before.
+#![doc = include_str!("redis_bloom.md")]
 
-use super::murmur::{murmur2, murmur64a};
-use super::reader::{Reader, expect, within, zeroed};
+pub use self::chain::{BloomShape, Link, RedisBloom};
+use crate::capability::NoteType;
+use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
+use crate::hash::Hashing;
+use crate::kind::{ErrorClass, Facts, Figure, Kind, Parameter, Plan, Rates, Setting, Stats, Text, common, kind};
+use crate::shell::{ByRate, Fields, Filter, Hashed, Mechanism, Put, Settings, Test, fields};
+use crate::theory::scalable::compound_rate;
+use crate::theory::spread;
 
-/// No rounding of the bits to a power of two.
-const NO_ROUND: u32 = 1;
-/// The capacity was given as a power of two of bits.
-const ENTRIES_ARE_BITS: u32 = 2;
-/// 64-bit hashes.
-const WIDE: u32 = 4;
-/// The chain does not grow.
-const FIXED: u32 = 8;
-/// Ours: the header ends with a tightening ratio and a seed, which RedisBloom does not have.
-const EXTENDED: u32 = 1 << 16;
+pub(super) mod chain;
 
-/// The seed of the first hash; the first hash is the seed of the second.
-const SEED: u64 = 0xc6a4_a793_5bd1_e995;
-const SEED_NARROW: u32 = 0x9747_b28c;
+/// The registry's row.
+pub const KIND: Kind = kind!(RedisBloomFilter);
 
-/// The rate of a link divided by that of the link before it.
-const TIGHTENING: f64 = 0.5;
-
-/// The constants as RedisBloom writes them: sizes depend on their last digit.
-#[expect(clippy::approx_constant, reason = "fifteen digits, as RedisBloom has them")]
-const LN_2: f64 = 0.693_147_180_559_945;
-const LN_2_SQUARED: f64 = 0.480_453_013_918_201;
-
-const HEADER_BYTES: u64 = 20;
-const LINK_BYTES: u64 = 53;
-const EXTENSION_BYTES: u64 = 16;
-
-/// What RedisBloom's own structures take beside the bits, which its `Size` counts.
-const CHAIN_OVERHEAD: u64 = 32;
-const LINK_OVERHEAD: u64 = 64;
-
-/// More positions than any rate that a double can hold needs: log2 of 1 / 5e-324 is 1,074.
-const MOST_HASHES: u64 = 1_100;
-
-/// What a chain is made for.
+/// A RedisBloom filter with frames, settings and verbs as every kind has them.
 ///
 /// ```
-/// use bouquet::foreign::{BloomShape, RedisBloom};
-/// let shape = BloomShape { capacity: 1_000, rate: 0.001, ..BloomShape::default() };
-/// assert_eq!(RedisBloom::new(&shape, u64::MAX)?.capacity(), 1_000);
+/// use bouquet::foreign::{RedisBloom, RedisBloomFilter};
+/// let mut flowers = RedisBloomFilter::with_rate(1_000, 0.01)?;
+/// flowers.insert("rose")?;
+/// let dump = flowers.to_dump()?;
+/// assert!(RedisBloom::from_dump(&dump, u64::MAX)?.contains(b"rose"), "as a server with RedisBloom would read it");
+/// assert_eq!(RedisBloomFilter::from_dump(&dump)?, flowers);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BloomShape {
+pub type RedisBloomFilter = Filter<RedisChain>;
+
+const ITEMS: Parameter =
+    Parameter::count("items", "keys that fit before the filter grows for the first time", 1, 1 << 56).or(100);
+const FPR: Parameter =
+    Parameter { help: "bound of the false-positive rate, whatever the number of keys", ..common::FPR };
+const EXPANSION: Parameter = Parameter::count(
+    "expansion",
+    "how many times larger each link is than the one before; 0 for a filter that is full after the first",
+    0,
+    32_768,
+)
+.or(2);
+
+/// The settings of a RedisBloom filter.
+///
+/// ```
+/// use bouquet::Error;
+/// use bouquet::foreign::{RedisBloomFilter, RedisBloomSettings};
+/// let fixed = RedisBloomSettings { items: Some(10), expansion: Some(0), ..Default::default() };
+/// let mut filter = RedisBloomFilter::with(fixed)?;
+/// assert!(matches!(filter.insert_batch(&(0..100u64).collect::<Vec<_>>()), Err(Error::Full { .. })));
+/// # Ok::<(), Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RedisBloomSettings {
     /// Keys of the first link.
-    pub capacity: u64,
-    /// The wanted rate of the whole chain.
-    pub rate: f64,
-    /// A link's capacity divided by that of the one before it; `None` for a chain that is full after the first.
+    pub items: Option<u64>,
+    /// The bound of the compound rate.
+    pub fpr: Option<f64>,
+    /// The factor by which links grow, 0 for none.
     pub expansion: Option<u32>,
-    /// A link's rate divided by that of the one before it; RedisBloom's is 0.5.
-    pub tightening: f64,
-    /// Another seed than RedisBloom's.
-    pub seed: Option<u64>,
 }
 
-impl Default for BloomShape {
-    fn default() -> Self {
-        BloomShape { capacity: 100, rate: 0.01, expansion: Some(2), tightening: TIGHTENING, seed: None }
+impl Settings for RedisBloomSettings {
+    const FIELDS: Fields<Self> = fields![items: ITEMS, fpr: FPR, expansion: EXPANSION];
+    const DESIGN: &'static [&'static str] = &[];
+}
+
+impl ByRate for RedisBloomSettings {}
+
+impl RedisBloomSettings {
+    fn shape(&self) -> Result<BloomShape> {
+        let expansion = EXPANSION.need(self.expansion)?;
+        Ok(BloomShape {
+            capacity: ITEMS.need(self.items)?,
+            rate: FPR.need(self.fpr)?,
+            expansion: (expansion > 0).then_some(expansion),
+            ..BloomShape::default()
+        })
     }
 }
 
-/// One Bloom filter of a chain, without its bits.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Link {
-    /// Keys that went in.
-    pub items: u64,
-    /// Keys that it is made for.
-    pub capacity: u64,
-    /// Its rate with that many keys.
-    pub rate: f64,
-    /// Bits for each of them.
-    pub bits_per_key: f64,
-    /// Bits in all.
-    pub bits: u64,
-    /// The logarithm of the bits if positions are taken modulo a power of two, or 0.
-    pub log2_bits: u8,
-    /// Positions per key.
-    pub hashes: u32,
-}
-
-impl Link {
-    /// The link for this many keys at this rate.
-    fn planned(capacity: u64, rate: f64) -> Result<Self> {
-        if capacity == 0 || !(rate > 0.0 && rate < 1.0) {
-            return Err(Error::parameter("fpr", "between 0 and 1, for at least one key", rate));
-        }
-        let bits_per_key = (rate.ln() / LN_2_SQUARED).abs();
-        // A float above 2^64 becomes the largest integer, which no limit allows.
-        let bits = ((capacity as f64 * bits_per_key) as u64).max(1).checked_next_multiple_of(64).unwrap_or(u64::MAX);
-        let hashes = (LN_2 * bits_per_key).ceil() as u32;
-        Ok(Link { items: 0, capacity, rate, bits_per_key, bits, log2_bits: 0, hashes })
-    }
-
-    /// What positions are taken modulo.
-    fn modulus(&self) -> u64 {
-        if self.log2_bits > 0 { 1 << self.log2_bits } else { self.bits }
-    }
-
-    /// Refuses what no program writes; `bytes` is the length of its bit array.
-    fn check(&self, bytes: u64) -> Result<()> {
-        let rate = self.rate > 0.0 && self.rate < 1.0 && self.bits_per_key > 0.0 && self.bits_per_key.is_finite();
-        expect(rate, "the rate of a link", "between 0 and 1", self.rate)?;
-        expect(self.capacity > 0, "the capacity of a link", "at least 1", self.capacity)?;
-        let hashes = (1..=MOST_HASHES).contains(&self.hashes.into());
-        expect(hashes, "the positions of a link", "1 to 1100", self.hashes)?;
-        expect(self.log2_bits < 63, "the logarithm of a link's bits", "below 63", self.log2_bits)?;
-        let fits = bytes.checked_mul(8).is_some_and(|bits| (1..=bits).contains(&self.modulus()) && self.bits <= bits);
-        expect(fits, "the bits of a link", "at most those of its array", self.bits)
-    }
-}
-
+/// A chain as RedisBloom has it, and how its keys are hashed.
 #[derive(Clone, Debug, PartialEq)]
-struct Component {
-    link: Link,
-    array: Vec<u8>,
+pub struct RedisChain {
+    chain: RedisBloom,
+    /// Whether keys are hashed as RedisBloom does; a seed or a secret gives other digests, which RedisBloom cannot ask for.
+    is_native: bool,
 }
 
-impl Component {
-    fn bytes(&self) -> u64 {
-        self.array.len() as u64
-    }
-
+impl RedisChain {
     #[inline]
-    fn positions(&self, (a, b): (u64, u64)) -> impl Iterator<Item = (usize, u8)> + use<> {
-        let modulus = self.link.modulus();
-        (0..u64::from(self.link.hashes)).map(move |i| {
-            let bit = a.wrapping_add(i.wrapping_mul(b)) % modulus;
-            ((bit >> 3) as usize, 1 << (bit & 7))
+    fn hashes(&self, key: Hashed<'_>) -> (u64, u64) {
+        if self.is_native { self.chain.hashes(key.bytes) } else { (key.digest.h1, key.digest.h2) }
+    }
+}
+
+fn is_native(hashing: &Hashing) -> bool {
+    *hashing == Hashing::default()
+}
+
+/// The expected share of ones and the rate of a link with this many keys.
+fn filled(link: &Link, keys: f64) -> (f64, f64) {
+    let fill = -(keys * f64::from(link.hashes) * (-1.0 / link.bits as f64).ln_1p()).exp_m1();
+    (fill, fill.powi(link.hashes as i32))
+}
+
+/// The rate that is expected after this many distinct keys. Those that seem present are not put in: in each step of a link, the share
+/// that is left out is the rate of the moment.
+fn expected_rate(shape: &BloomShape, keys: u64) -> f64 {
+    const STEPS: u32 = 64;
+    let Ok(chain) = RedisBloom::planned(shape) else { return 1.0 };
+    let mut left = keys as f64;
+    let mut closed = Vec::new();
+    let mut link = chain;
+    loop {
+        let rate = |inside: f64| compound_rate(&[closed.as_slice(), &[filled(&link, inside).1]].concat());
+        let capacity = link.capacity as f64;
+        let (mut inside, step) = (0.0, capacity / f64::from(STEPS));
+        for _ in 0..STEPS {
+            let new = 1.0 - rate(inside + step / 2.0);
+            if left * new <= step {
+                return rate(inside + left * new);
+            }
+            inside += step;
+            left -= step / new;
+        }
+        closed.push(filled(&link, capacity).1);
+        match RedisBloom::planned_after(shape, &link) {
+            Ok(next) if shape.expansion.is_some() && closed.len() < 64 => link = next,
+            _ => return compound_rate(&closed),
+        }
+    }
+}
+
+impl Mechanism for RedisChain {
+    const FACTS: Facts = Facts {
+        id: "redis-bloom",
+        number: 300,
+        aliases: &["redisbloom"],
+        family: "foreign",
+        text: Text::new(include_str!("redis_bloom.md")),
+        errors: &[ErrorClass::FalsePositive],
+        note: NoteType::None,
+        parameters: &[],
+    };
+
+    const NEEDS_BYTES: bool = true;
+
+    const OWN_ITEMS: bool = true;
+
+    type Settings = RedisBloomSettings;
+
+    fn resolve(asked: &RedisBloomSettings) -> Result<RedisBloomSettings> {
+        Ok(RedisBloomSettings {
+            items: Some(ITEMS.need(asked.items)?),
+            fpr: Some(FPR.need(asked.fpr)?),
+            expansion: Some(EXPANSION.need(asked.expansion)?),
         })
     }
 
-    #[inline]
-    fn holds(&self, hashes: (u64, u64)) -> bool {
-        self.positions(hashes).all(|(byte, mask)| self.array[byte] & mask != 0)
+    fn plan(settings: &RedisBloomSettings) -> Result<Plan> {
+        let shape = settings.shape()?;
+        let first = RedisBloom::planned(&shape)?;
+        crate::theory::check_bits(first.bits as f64)?;
+        let fpr = settings.items.map(|items| expected_rate(&shape, items));
+        Ok(Plan { bits: first.bits, hashes: first.hashes, items: settings.items, fpr })
     }
 
-    #[inline]
-    fn put(&mut self, hashes: (u64, u64)) {
-        for (byte, mask) in self.positions(hashes) {
-            self.array[byte] |= mask;
+    fn empty(settings: &RedisBloomSettings, hashing: &Hashing) -> Result<Self> {
+        let chain = RedisBloom::new(&settings.shape()?, u64::MAX)?;
+        Ok(RedisChain { chain, is_native: is_native(hashing) })
+    }
+
+    fn domain(settings: &RedisBloomSettings) -> String {
+        let &RedisBloomSettings { items, fpr, expansion } = settings;
+        format!("redis-bloom {} {} {}", items.unwrap_or(0), fpr.unwrap_or(0.0), expansion.unwrap_or(0))
+    }
+
+    fn items(&self, _: u64) -> u64 {
+        self.chain.items()
+    }
+
+    fn stats(&self, items: u64) -> Stats {
+        let (mut bits, mut ones, mut mean, mut variance) = (0, 0, 0.0, 0.0);
+        let mut rates = Vec::new();
+        for (link, array) in self.chain.links().zip(self.chain.arrays()) {
+            let set: u64 = array.iter().map(|byte| u64::from(byte.count_ones())).sum();
+            rates.push((set as f64 / link.bits as f64).powi(link.hashes as i32));
+            bits += link.bits;
+            ones += set;
+            mean += spread::ones(link.bits, link.items, link.hashes);
+            variance += spread::ones_variance(link.bits, link.items, link.hashes);
         }
+        Stats {
+            items,
+            bits,
+            hashes: self.chain.links().last().map_or(0, |link| link.hashes),
+            fill: Some(ones as f64 / bits.max(1) as f64),
+            fpr: Some(compound_rate(&rates)),
+            honest_fill: Some((mean + 8.0 * variance.sqrt()) / bits.max(1) as f64),
+        }
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        vec![Figure { name: "links", value: Setting::Count(self.chain.links().len() as u64) }]
+    }
+
+    fn expected(&self, items: u64) -> Rates {
+        Rates { false_positive: Some(expected_rate(&shape_of(&self.chain), items)), ..Rates::default() }
+    }
+
+    /// State: the items of each link, 8 bytes each. Stores: the links' bit arrays.
+    fn encode<'a>(&'a self, _: u64, encoder: &mut Encoder<'a>) {
+        for (link, array) in self.chain.links().zip(self.chain.arrays()) {
+            encoder.state().u64(link.items);
+            encoder.bytes(array.to_vec());
+        }
+    }
+
+    fn decode(settings: &RedisBloomSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+        let is_native = is_native(decoder.config().hashing());
+        let shape = settings.shape()?;
+        let mut parts = Vec::new();
+        let mut next = RedisBloom::planned(&shape);
+        while decoder.stores_left() > 0 {
+            let link = Link { items: decoder.state().u64()?, ..next? };
+            let array = decoder.bytes()?;
+            if array.len() as u64 * 8 != link.bits {
+                return Err(Error::corrupt("the bits of a link", link.bits, array.len() as u64 * 8));
+            }
+            // A link is closed when it is full, and the first alone may be there without a key.
+            let is_last = decoder.stores_left() == 0;
+            let is_first = parts.is_empty();
+            let taken = if is_last { u64::from(!is_first)..=link.capacity } else { link.capacity..=link.capacity };
+            if !taken.contains(&link.items) {
+                return Err(Error::corrupt("the keys of a link", format!("{taken:?}"), link.items));
+            }
+            next = RedisBloom::planned_after(&shape, &link);
+            parts.push((link, array.to_vec()));
+        }
+        let chain = RedisBloom::from_planned(&shape, parts)?;
+        Ok((RedisChain { chain, is_native }, 0))
     }
 }
 
-/// A chain of Bloom filters as RedisBloom has it.
-///
-/// A key is two hashes, a = MurmurHash64A(key, 0xc6a4a7935bd1e995) and b = MurmurHash64A(key, a); its positions in a link of m bits
-/// are (a + i b mod 2^64) mod m, the least significant bit of a byte first. The first link has half of the wanted rate, each
-/// further one half of the rate and `expansion` times the capacity of the link before it. A key that any link has is not put in again.
-///
-/// ```
-/// use bouquet::foreign::{BloomShape, RedisBloom};
-/// let mut flowers = RedisBloom::new(&BloomShape::default(), u64::MAX)?;
-/// assert!(flowers.insert(b"rose")? && !flowers.insert(b"rose")?);
-/// assert!(flowers.contains(b"rose") && !flowers.contains(b"thistle"));
-/// let again = RedisBloom::from_dump(&flowers.dump(), u64::MAX)?;
-/// assert_eq!(again, flowers);
-/// # Ok::<(), bouquet::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct RedisBloom {
-    items: u64,
-    options: u32,
-    growth: u32,
-    tightening: f64,
-    seed: u64,
-    components: Vec<Component>,
+impl Test for RedisChain {
+    #[inline]
+    fn test(&self, key: Hashed<'_>) -> bool {
+        self.chain.holds(self.hashes(key))
+    }
 }
 
-impl RedisBloom {
-    /// An empty chain of at most `most_bytes` bytes.
-    pub fn new(shape: &BloomShape, most_bytes: u64) -> Result<Self> {
-        let &BloomShape { capacity, rate, expansion, tightening, seed } = shape;
-        if !(tightening > 0.0 && tightening < 1.0) {
-            return Err(Error::parameter("tightening", "between 0 and 1", tightening));
+impl Put for RedisChain {
+    type Note<'a> = ();
+    type Outcome = Result<bool>;
+
+    /// [`Error::Full`] for a filter that does not grow.
+    #[inline]
+    fn put(&mut self, key: Hashed<'_>, (): ()) -> Result<bool> {
+        self.chain.put(self.hashes(key), u64::MAX)
+    }
+}
+
+/// The shape that a chain was made with, if it was made by today's rules.
+fn shape_of(chain: &RedisBloom) -> BloomShape {
+    let first = chain.links().next();
+    let (capacity, rate) = first.map_or((1, 0.5), |link| (link.capacity, link.rate));
+    let tightening = if chain.is_fixed() { 1.0 } else { chain.tightening() };
+    BloomShape { capacity, rate: rate / tightening, expansion: chain.expansion(), ..BloomShape::default() }
+}
+
+impl RedisBloomFilter {
+    /// The filter of a dump: what `BF.SCANDUMP` gives, header and chunks behind each other. Refuses one that was not made by the rules of
+    /// RedisBloom 2: 64-bit hashes, sizes that are not rounded, no seed of its own.
+    pub fn from_dump(dump: &[u8]) -> Result<Self> {
+        let chain = RedisBloom::from_dump(dump, u64::MAX)?;
+        let shape = shape_of(&chain);
+        let links: Vec<_> = chain.links().copied().zip(chain.arrays().map(<[u8]>::to_vec)).collect();
+        let planned = RedisBloom::from_planned(&shape, links)?;
+        if planned != chain {
+            return Err(Error::corrupt("the links of the dump", "those of RedisBloom 2", "others"));
         }
-        let extended = if seed.is_some() || tightening != TIGHTENING { EXTENDED } else { 0 };
-        let fixed = if expansion.is_none() { FIXED } else { 0 };
-        let mut chain = RedisBloom {
-            items: 0,
-            options: NO_ROUND | WIDE | fixed | extended,
-            growth: expansion.unwrap_or(2),
-            tightening,
-            seed: seed.unwrap_or(SEED),
-            components: Vec::new(),
+        let settings = RedisBloomSettings {
+            items: Some(shape.capacity),
+            fpr: Some(shape.rate),
+            expansion: Some(shape.expansion.unwrap_or(0)),
         };
-        let first = Link::planned(capacity, if chain.is_fixed() { rate } else { rate * tightening })?;
-        chain.append(first, most_bytes)?;
-        Ok(chain)
+        settings.check()?;
+        Ok(Self::of_parts(RedisChain { chain, is_native: true }, settings, &Hashing::default(), 0))
     }
 
-    fn append(&mut self, link: Link, most_bytes: u64) -> Result<()> {
-        within(link.bits.div_ceil(8).checked_add(self.bytes() + LINK_OVERHEAD), most_bytes)?;
-        let array = zeroed(link.bits.div_ceil(8))?;
-        self.components.push(Component { link, array });
-        Ok(())
-    }
-
-    /// Whether it is full when its first link is.
-    #[must_use]
-    pub fn is_fixed(&self) -> bool {
-        self.options & FIXED != 0
-    }
-
-    /// The factor by which links grow; `None` if the chain does not.
-    #[must_use]
-    pub fn expansion(&self) -> Option<u32> {
-        (!self.is_fixed()).then_some(self.growth)
-    }
-
-    /// The factor by which the rates of links fall.
-    #[must_use]
-    pub fn tightening(&self) -> f64 {
-        self.tightening
-    }
-
-    /// Keys that went in.
-    #[must_use]
-    pub fn items(&self) -> u64 {
-        self.items
-    }
-
-    /// Keys that the links of now are made for.
-    #[must_use]
-    pub fn capacity(&self) -> u64 {
-        self.links().fold(0, |sum, link| sum.saturating_add(link.capacity))
-    }
-
-    /// The links, the oldest first.
-    pub fn links(&self) -> impl ExactSizeIterator<Item = &Link> + '_ {
-        self.components.iter().map(|component| &component.link)
-    }
-
-    /// The bit arrays of the links, in the same order.
-    pub fn arrays(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
-        self.components.iter().map(|component| component.array.as_slice())
-    }
-
-    /// The bytes that RedisBloom says such a chain takes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        CHAIN_OVERHEAD + self.components.iter().map(|component| LINK_OVERHEAD + component.bytes()).sum::<u64>()
-    }
-
-    #[inline]
-    fn hashes(&self, key: &[u8]) -> (u64, u64) {
-        if self.options & WIDE != 0 {
-            let a = murmur64a(key, self.seed);
-            (a, murmur64a(key, a))
-        } else {
-            let a = murmur2(key, SEED_NARROW);
-            (a.into(), murmur2(key, a).into())
+    /// The dump that `BF.LOADCHUNK` takes in parts, and `BF.LOAD` whole. Refuses a filter with a seed or a secret, whose keys
+    /// RedisBloom would not find.
+    pub fn to_dump(&self) -> Result<Vec<u8>> {
+        if self.mechanism.is_native {
+            return Ok(self.mechanism.chain.dump());
         }
+        Err(Error::parameter("hashing", "without a seed and without a secret, as RedisBloom's is", "another"))
     }
-
-    /// Whether the key may be in the set.
-    #[must_use]
-    #[inline]
-    pub fn contains(&self, key: &[u8]) -> bool {
-        self.holds(self.hashes(key))
-    }
-
-    #[inline]
-    fn holds(&self, hashes: (u64, u64)) -> bool {
-        self.components.iter().rev().any(|component| component.holds(hashes))
-    }
-
-    /// Puts a key in and says whether it was certainly new.
-    pub fn insert(&mut self, key: &[u8]) -> Result<bool> {
-        self.insert_within(key, u64::MAX)
-    }
-
-    /// The same in at most `most_bytes` bytes. An error leaves the chain as it was: [`Error::Full`] for a chain that does not grow,
-    /// [`Error::TooLarge`] for one that may not.
-    pub fn insert_within(&mut self, key: &[u8], most_bytes: u64) -> Result<bool> {
-        let hashes = self.hashes(key);
-        if self.holds(hashes) {
-            return Ok(false);
-        }
-        let next = self.components.last().filter(|last| last.link.items >= last.link.capacity).map(|last| last.link);
-        if let Some(last) = next {
-            if self.is_fixed() {
-                return Err(Error::Full {
-                    what: format!("all {} keys that it was made for are in", last.capacity),
-                    remedy: "make it for more keys, or let it grow".into(),
-                });
-            }
-            self.append(self.link_after(&last)?, most_bytes)?;
-        }
-        if let Some(last) = self.components.last_mut() {
-            last.put(hashes);
-            last.link.items = last.link.items.saturating_add(1);
-            self.items = self.items.saturating_add(1);
-        }
-        Ok(true)
-    }
-
-    fn link_after(&self, last: &Link) -> Result<Link> {
-        let capacity = last.capacity.saturating_mul(u64::from(self.growth).max(1));
-        Link::planned(capacity, last.rate * self.tightening)
-    }
-
-    /// The capacity that it can grow to within `most_bytes` bytes, and the bytes that it takes with a capacity of at least `wanted`.
-    pub fn grown(&self, wanted: u64, most_bytes: u64) -> Result<(u64, u64)> {
-        let (mut capacity, mut bytes) = (self.capacity(), self.bytes());
-        let Some(mut last) = self.components.last().map(|component| component.link) else {
-            return Ok((capacity, bytes));
-        };
-        while capacity < wanted && !self.is_fixed() {
-            let next = self.link_after(&last)?;
-            match within(bytes.checked_add(LINK_OVERHEAD + next.bits.div_ceil(8)), most_bytes) {
-                Ok(more) => bytes = more,
-                Err(_) if wanted == u64::MAX => break,
-                Err(error) => return Err(error),
-            }
-            capacity = capacity.saturating_add(next.capacity);
-            last = next;
-        }
-        Ok((capacity, bytes))
-    }
-
-    /// The header of a dump: items, number of links, options, growth, then each link.
-    #[must_use]
-    pub fn header(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity((HEADER_BYTES + LINK_BYTES * self.components.len() as u64) as usize);
-        out.extend(self.items.to_le_bytes());
-        for number in [self.components.len() as u32, self.options, self.growth] {
-            out.extend(number.to_le_bytes());
-        }
-        for Component { link, array } in &self.components {
-            for number in [array.len() as u64, link.bits, link.items] {
-                out.extend(number.to_le_bytes());
-            }
-            for number in [link.rate, link.bits_per_key] {
-                out.extend(number.to_le_bytes());
-            }
-            out.extend(link.hashes.to_le_bytes());
-            out.extend(link.capacity.to_le_bytes());
-            out.push(link.log2_bits);
-        }
-        if self.options & EXTENDED != 0 {
-            out.extend(self.tightening.to_le_bytes());
-            out.extend(self.seed.to_le_bytes());
-        }
-        out
-    }
-
-    /// The length of the header that these bytes begin with.
-    fn header_len(bytes: &[u8]) -> Result<u64> {
-        let mut reader = Reader(bytes);
-        reader.u64()?;
-        let (links, options) = (reader.u32()?, reader.u32()?);
-        let extension = if options & EXTENDED != 0 { EXTENSION_BYTES } else { 0 };
-        Ok(HEADER_BYTES + LINK_BYTES * u64::from(links) + extension)
-    }
-
-    /// The chain of a header, with its bits cleared; its arrays may take `most_bytes` bytes.
-    pub fn from_header(header: &[u8], most_bytes: u64) -> Result<Self> {
-        let len = Self::header_len(header)?;
-        expect(len == header.len() as u64, "the length of the header", &len.to_string(), header.len())?;
-        let mut reader = Reader(header);
-        let items = reader.u64()?;
-        let [links, options, growth] = [reader.u32()?, reader.u32()?, reader.u32()?];
-        let mut chain = Self::of_fields(items, links, options, growth)?;
-        let mut parsed = Vec::with_capacity(links as usize);
-        let mut total = CHAIN_OVERHEAD;
-        for _ in 0..links {
-            let [bytes, bits, items] = [reader.u64()?, reader.u64()?, reader.u64()?];
-            let [rate, bits_per_key] = [reader.f64()?, reader.f64()?];
-            let (hashes, capacity, log2_bits) = (reader.u32()?, reader.u64()?, reader.u8()?);
-            let link = Link { items, capacity, rate, bits_per_key, bits, log2_bits, hashes };
-            link.check(bytes)?;
-            total = within(bytes.checked_add(total + LINK_OVERHEAD), most_bytes)?;
-            parsed.push((link, bytes));
-        }
-        if options & EXTENDED != 0 {
-            chain.extend(reader.f64()?, reader.u64()?)?;
-        }
-        for (link, bytes) in parsed {
-            chain.components.push(Component { link, array: zeroed(bytes)? });
-        }
-        chain.checked()
-    }
-
-    fn of_fields(items: u64, links: u32, options: u32, growth: u32) -> Result<Self> {
-        let known = NO_ROUND | ENTRIES_ARE_BITS | WIDE | FIXED | EXTENDED;
-        expect(options & !known == 0, "the options", "known ones", options)?;
-        expect(links > 0, "the number of links", "at least 1", links)?;
-        let components = Vec::new();
-        Ok(RedisBloom { items, options, growth, tightening: TIGHTENING, seed: SEED, components })
-    }
-
-    /// What a snapshot says of the chain beside its links: items, options, growth, and for chains that RedisBloom does not have the
-    /// tightening ratio and the seed.
-    #[must_use]
-    pub fn fields(&self) -> (u64, u32, u32, Option<(f64, u64)>) {
-        let extension = (self.options & EXTENDED != 0).then_some((self.tightening, self.seed));
-        (self.items, self.options, self.growth, extension)
-    }
-
-    /// Whether options say that a tightening ratio and a seed follow.
-    #[must_use]
-    pub fn is_extended(options: u32) -> bool {
-        options & EXTENDED != 0
-    }
-
-    fn extend(&mut self, tightening: f64, seed: u64) -> Result<()> {
-        expect(tightening > 0.0 && tightening < 1.0, "the tightening ratio", "between 0 and 1", tightening)?;
-        (self.tightening, self.seed) = (tightening, seed);
-        Ok(())
-    }
-
-    /// The chain of what a snapshot holds: the [`fields`](Self::fields), then links with their arrays.
-    pub fn from_parts(
-        (items, options, growth, extension): (u64, u32, u32, Option<(f64, u64)>),
-        links: Vec<(Link, Vec<u8>)>,
-    ) -> Result<Self> {
-        let mut chain = Self::of_fields(items, u32::try_from(links.len()).unwrap_or(0), options, growth)?;
-        if let Some((tightening, seed)) = extension {
-            chain.extend(tightening, seed)?;
-        }
-        for (link, array) in links {
-            link.check(array.len() as u64)?;
-            chain.components.push(Component { link, array });
-        }
-        chain.checked()
-    }
-
-    fn checked(self) -> Result<Self> {
-        let sum = self.links().try_fold(0u64, |sum, link| sum.checked_add(link.items));
-        expect(sum == Some(self.items), "the number of items", "the sum of the links'", self.items)?;
-        Ok(self)
-    }
-
-    /// The bytes of the bit arrays from position `at` on, at most `most` and of one link; `None` at the end.
-    #[must_use]
-    pub fn chunk(&self, at: u64, most: u64) -> Option<&[u8]> {
-        chunk(self.arrays(), at, most)
-    }
-
-    /// Writes bytes to the bit arrays from position `at` on; they must lie in one link.
-    pub fn load_chunk(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        load_chunk(self.components.iter_mut().map(|component| &mut component.array), at, bytes)
-    }
-
-    /// Header and bit arrays in one.
-    #[must_use]
-    pub fn dump(&self) -> Vec<u8> {
-        let mut out = self.header();
-        self.arrays().for_each(|array| out.extend_from_slice(array));
-        out
-    }
-
-    /// Reads a [dump](Self::dump), which must be whole, of at most `most_bytes` bytes.
-    pub fn from_dump(bytes: &[u8], most_bytes: u64) -> Result<Self> {
-        let mut reader = Reader(bytes);
-        let header = reader.take(usize::try_from(Self::header_len(bytes)?).unwrap_or(usize::MAX))?;
-        // Each array is in the dump, so that no header can ask for more than there is.
-        let mut chain = Self::from_header(header, most_bytes.min(dumped(bytes, header, Self::OVERHEADS)))?;
-        for Component { array, .. } in &mut chain.components {
-            let bytes = reader.take(array.len())?;
-            array.copy_from_slice(bytes);
-        }
-        expect(reader.0.is_empty(), "the end of the dump", "nothing", format!("{} bytes", reader.0.len()))?;
-        Ok(chain)
-    }
-
-    /// Overheads of a chain and of a link, for [`dumped`].
-    const OVERHEADS: (u64, u64, u64) = (CHAIN_OVERHEAD, LINK_OVERHEAD, LINK_BYTES);
-}
-
-/// The size of the filter that a dump can hold at most, with overheads of the whole and of each part of the header.
-pub(super) fn dumped(bytes: &[u8], header: &[u8], (whole, part, described): (u64, u64, u64)) -> u64 {
-    let arrays = (bytes.len() - header.len()) as u64;
-    arrays + whole + part * (header.len() as u64 / described + 1)
-}
-
-/// The bytes from position `at` on in arrays that follow each other, at most `most` and of one array.
-pub(super) fn chunk<'a>(mut arrays: impl Iterator<Item = &'a [u8]>, mut at: u64, most: u64) -> Option<&'a [u8]> {
-    let array = arrays.find(|array| {
-        let here = at < array.len() as u64;
-        if !here {
-            at -= array.len() as u64;
-        }
-        here
-    })?;
-    let rest = &array[at as usize..];
-    Some(&rest[..rest.len().min(usize::try_from(most).unwrap_or(usize::MAX))])
-}
-
-/// Writes bytes from position `at` on to arrays that follow each other; they must lie in one.
-pub(super) fn load_chunk<'a>(arrays: impl Iterator<Item = &'a mut Vec<u8>>, mut at: u64, bytes: &[u8]) -> Result<()> {
-    for array in arrays {
-        let len = array.len() as u64;
-        if at < len {
-            let room = &mut array[at as usize..];
-            expect(bytes.len() <= room.len(), "the chunk", "one that its array has room for", bytes.len())?;
-            room[..bytes.len()].copy_from_slice(bytes);
-            return Ok(());
-        }
-        at -= len;
-    }
-    Err(Error::corrupt("the position of the chunk", "one within the filter", at))
 }

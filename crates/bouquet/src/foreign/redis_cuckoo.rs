@@ -2,7 +2,7 @@
 
 use super::murmur::murmur64a;
 use super::reader::{Reader, expect, within, zeroed};
-use super::redis_bloom::{chunk, dumped, load_chunk};
+use super::redis_bloom::chain::{chunk, dumped, load_chunk};
 use crate::error::{Error, Result};
 
 /// What a bucket index is exclusive-ored with, times the fingerprint.
