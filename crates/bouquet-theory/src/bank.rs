@@ -93,6 +93,28 @@ fn none_of(count: u64, rate: f64) -> f64 {
     if count == 0 { 1.0 } else { (count as f64 * (-probability(rate)).ln_1p()).exp() }
 }
 
+/// The rate of each of g groups that share one filter of k slices, whatever the sizes of the groups: that of n keys in all.
+///
+/// ```
+/// use bouquet_theory::{bank::shared_rate, partitioned};
+/// assert_eq!(shared_rate(1_000_000, 100_000, 7), partitioned::rate(1_000_000, 100_000, 7));
+/// ```
+pub fn shared_rate(m: u64, n: u64, k: u32) -> f64 {
+    super::partitioned::rate(m, n, k)
+}
+
+/// The rate of a group of `own` keys when each of g groups has an equal part of the m bits for itself: (1 - e^(-k n_i g/m))^k,
+/// ruined for the popular group.
+///
+/// ```
+/// use bouquet_theory::bank::{equal_parts_rate, shared_rate};
+/// let popular = equal_parts_rate(1_000_000, 32, 60_000, 7);
+/// assert!(popular > 10.0 * shared_rate(1_000_000, 100_000, 7));
+/// ```
+pub fn equal_parts_rate(m: u64, groups: u64, own: u64, k: u32) -> f64 {
+    super::standard::rate(m / groups.max(1), own, k)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{assert_close, assert_prints};

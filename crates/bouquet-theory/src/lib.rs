@@ -10,6 +10,7 @@
 //! | one array of bits: rate, exact rate, optimum, sizing | [`standard`] |
 //! | k slices, equal or of given sizes | [`partitioned`] |
 //! | blocks of a cache line or a word | [`blocks`] |
+//! | banks that serve one access at a time | [`banks`] |
 //! | scatter of the ones, confidence, tests, best of N | [`spread`] |
 //! | what no filter can beat; hashed lists; perfect hashing | [`bounds`] |
 //! | digests that collide, below which no rate gets | [`collisions`] |
@@ -34,7 +35,11 @@
 //! | peeling: invertible tables, Bloomier filters | [`peeling`] |
 //! | counter braids: how many counters flows need | [`braids`] |
 //! | many filters side by side | [`bank`] |
+//! | sets that share words | [`separation`] |
+//! | items kept once behind a filter | [`buckets`] |
+//! | probes in stages | [`pipeline`] |
 //! | pollution and forgery | [`adversary`] |
+//! | flipped bits and failing probes | [`protection`] |
 //! | when a positive answer means nothing | [`paradox`] |
 //! | balanced placement: d random choices, d-left, two-choice filters | [`choices`] |
 //! | gamma function, binomial and Poisson laws, entropy | [`special`] |
@@ -57,9 +62,11 @@ pub mod adaptive;
 pub mod adversary;
 pub mod algebra;
 pub mod bank;
+pub mod banks;
 pub mod blocks;
 pub mod bounds;
 pub mod braids;
+pub mod buckets;
 pub mod choices;
 pub mod collisions;
 pub mod compressed;
@@ -75,10 +82,13 @@ mod occupancy;
 pub mod paradox;
 pub mod partitioned;
 pub mod peeling;
+pub mod pipeline;
+pub mod protection;
 pub mod random;
 pub mod refutation;
 pub mod scalable;
 mod search;
+pub mod separation;
 pub mod shifting;
 pub mod sketch;
 pub mod space_code;

@@ -103,6 +103,49 @@ proptest! {
     }
 
     #[test]
+    fn banks_are_total(m in count(), n in count(), k in probes(), banks in count()) {
+        unit(banks::rate(m, n, k, banks));
+        unit(banks::without_conflict(k, banks));
+        quantity(banks::busiest(k, banks));
+    }
+
+    #[test]
+    fn separation_is_total(words in count(), n in count(), b in count(), k in probes(), sets in count(), x in real(), y in real()) {
+        unit(separation::rate(words, n, b, k));
+        unit(separation::any_rate(words, n, b, k, sets));
+        unit(separation::any_of(x, y, sets));
+        let _ = separation::words_for_rate(n, x, b, k);
+    }
+
+    #[test]
+    fn pipeline_is_total(stages in prop::collection::vec(probes(), 0..9), k in probes(), x in real(), y in real(), z in real()) {
+        quantity(pipeline::negative_cost(&stages, x));
+        quantity(pipeline::cost(&stages, x, y));
+        unit(pipeline::saving(&stages, x));
+        prop_assert!(pipeline::best_first(k, x) >= 1);
+        quantity(pipeline::handed_on(z, k, x, y));
+        pipeline::is_stable(z, k, x, y, x);
+    }
+
+    #[test]
+    fn buckets_and_groups_are_total(m in count(), n in count(), k in probes(), groups in count()) {
+        unit(buckets::shared(m, n));
+        unit(buckets::shared_by_copies(m, n, k));
+        unit(bank::shared_rate(m, n, k));
+        unit(bank::equal_parts_rate(m, groups, n, k));
+    }
+
+    #[test]
+    fn protection_is_total(k in probes(), x in real(), y in real()) {
+        for chance in [
+            protection::detected(x), protection::missed(x), protection::rate_with_saturated(x, y, k),
+            protection::lost(k, x), protection::lost_rechecked(k, x), protection::rechecks(x, k),
+        ] {
+            unit(chance);
+        }
+    }
+
+    #[test]
     fn spread_is_total(m in count(), n in count(), k in probes(), x in real(), q in count()) {
         quantity(spread::ones(m, n, k));
         quantity(spread::ones_variance(m, n, k));
