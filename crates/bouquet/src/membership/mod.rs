@@ -1,6 +1,7 @@
 //! Core: one set, stored as bits, asked "is x in S?".
 //!
-//! The members share one mechanism, [`Bits`]: a store of bits and a [`Layout`], which says where a key's bits lie. A kind of this family is its layout.
+//! Most members share one mechanism, [`Bits`]: a store of bits and a [`Layout`], which says where a key's bits lie; such a kind is its
+//! layout. [`Staged`] looks at the bits in stages, and some have mechanisms of their own.
 //!
 //! Take [`standard`] when unsure; [`partitioned`] when the slices are to be read in parallel or one exact rate formula
 //! matters; [`compressed`] when the filter is sent more often than it is asked. For speed take [`ultra_fast`] at rates
@@ -11,6 +12,7 @@ mod block_layout;
 pub mod blocked;
 pub mod bloom_g;
 pub mod compressed;
+pub mod error_protected;
 mod layout;
 pub mod one_hash;
 pub mod partitioned;
@@ -38,5 +40,6 @@ pub const FAMILY: Family = Family {
         bloom_g::KIND,
         ultra_fast::KIND,
         one_hash::KIND,
+        error_protected::KIND,
     ],
 };
