@@ -70,6 +70,7 @@ mod simd;
 pub mod store;
 pub mod values;
 
+pub use crate::membership::banked::{Banked, BankedSettings};
 pub use crate::membership::blocked::{Blocked, BlockedSettings};
 pub use crate::membership::bloom_g::{BloomG, BloomGSettings};
 pub use crate::membership::compressed::{Compressed, CompressedSettings};

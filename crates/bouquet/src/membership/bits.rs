@@ -5,7 +5,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
-use crate::kind::{Facts, Made, Plan, Rates, Special, Stats, Takes};
+use crate::kind::{Facts, Figure, Made, Plan, Rates, Special, Stats, Takes};
 use crate::membership::{Access, BitSettings};
 use crate::shell::{Code, Filter, Gauge, Hashed, Mechanism, Meet, Put, Test, Unite};
 use crate::store::BitStore;
@@ -116,6 +116,10 @@ impl<L: Access> Mechanism for Bits<L> {
             fpr: Some(self.layout.rate_now(&self.bits)),
             honest_fill: Some(mean + 8.0 * deviation),
         }
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        self.layout.figures(&self.bits)
     }
 
     fn expected(&self, items: u64) -> Rates {

@@ -4,7 +4,7 @@ use crate::capability::Estimate;
 use crate::error::Result;
 use crate::hash::{Digest, Hashing};
 use crate::key::{BATCH, Key, digest_batch};
-use crate::kind::Facts;
+use crate::kind::{Facts, Figure};
 use crate::shell::{ByRate, Choice};
 use crate::simd::{CACHED_WORDS, SharedWord, Word, prefetch};
 use crate::store::BitStore;
@@ -136,6 +136,11 @@ pub trait Layout: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static {
 
     /// The number of distinct keys in this content.
     fn cardinality(&self, bits: &BitStore) -> Estimate;
+
+    /// What else there is to tell of this content.
+    fn figures(&self, _bits: &BitStore) -> Vec<Figure> {
+        Vec::new()
+    }
 
     /// The standard error of [`cardinality`](Self::cardinality) for this many keys.
     ///

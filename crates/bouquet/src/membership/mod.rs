@@ -7,6 +7,7 @@
 //! matters; [`compressed`] when the filter is sent more often than it is asked. For speed take [`ultra_fast`] at rates
 //! around 1 % and [`blocked`] below; [`bloom_g`] when single word reads count, [`one_hash`] when hash calls do.
 
+pub mod banked;
 mod bits;
 mod block_layout;
 pub mod blocked;
@@ -41,5 +42,6 @@ pub const FAMILY: Family = Family {
         ultra_fast::KIND,
         one_hash::KIND,
         error_protected::KIND,
+        banked::KIND,
     ],
 };
