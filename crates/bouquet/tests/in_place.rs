@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bouquet::capability::{Item, NoteType};
+use bouquet::capability::{Item, Note, NoteType};
 use bouquet::codec::Header;
 use bouquet::hash::{Hashing, Secret};
 use bouquet::kind::{Config, Kind, Structure, Verb};
@@ -46,9 +46,12 @@ fn empty(kind: &'static Kind) -> AnyFilter {
     AnyFilter::new(&Config::new(kind.facts()).set("items", "5000").unwrap()).unwrap()
 }
 
+/// Keys that belong to sets go to the first three in turn.
 fn insert(filter: &mut AnyFilter, keys: std::ops::Range<u64>) {
+    let grouped = filter.kind().facts().note == NoteType::Group;
     let keys: Vec<_> = keys.map(u64::to_le_bytes).collect();
-    let items: Vec<_> = keys.iter().map(|key| Item::from(key.as_slice())).collect();
+    let note = |set: u64| if grouped { Note::Group(set % 3) } else { Note::None };
+    let items: Vec<_> = keys.iter().zip(0..).map(|(key, set)| Item::new(key, note(set))).collect();
     filter.insert().unwrap().insert_batch(&items).unwrap();
 }
 
@@ -83,8 +86,8 @@ fn kinds_in_place() -> impl Iterator<Item = &'static Kind> {
 fn changing_in_place_gives_the_bytes_of_changing_in_memory() {
     assert!(kinds_in_place().count() >= 3);
     for kind in kinds_in_place() {
-        let bare = matches!(kind.facts().note, NoteType::None | NoteType::Amount);
-        assert!(bare, "the keys of this test are bare");
+        let known = matches!(kind.facts().note, NoteType::None | NoteType::Amount | NoteType::Group);
+        assert!(known, "the keys of this test are bare or belong to sets");
         let mut in_memory = empty(kind);
         insert(&mut in_memory, 0..1_000);
         let file = Scratch::of(kind.facts().id, &in_memory);

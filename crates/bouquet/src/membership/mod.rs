@@ -15,6 +15,7 @@ pub mod bloom_g;
 pub mod compressed;
 pub mod error_protected;
 mod layout;
+pub mod omass;
 pub mod one_hash;
 pub mod partitioned;
 mod spread;
@@ -43,5 +44,6 @@ pub const FAMILY: Family = Family {
         one_hash::KIND,
         error_protected::KIND,
         banked::KIND,
+        omass::KIND,
     ],
 };

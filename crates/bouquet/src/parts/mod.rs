@@ -21,6 +21,7 @@ pub(crate) mod counter_array;
 pub(crate) mod counting_over;
 pub(crate) mod equal_components;
 pub(crate) mod flow_memory;
+pub(crate) mod groups;
 pub(crate) mod marked_cells;
 pub mod peel;
 pub(crate) mod rows;

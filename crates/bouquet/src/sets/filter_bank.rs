@@ -6,6 +6,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, Positions, Scheme};
 use crate::kind::{ErrorClass, Facts, Kind, Need, Plan, Rates, Special, Stats, Text, Verb, kind};
+use crate::parts::groups;
 use crate::shell::{Choice, Filter, Group, Hashed, Mechanism, Meet, Put, Sort, Take, Test, Unite};
 use crate::store::{BitMatrix, BitStore, Counters};
 use crate::theory::{bank, partitioned};
@@ -88,11 +89,8 @@ impl Bank {
     }
 
     fn check_set(&self, set: u64) -> Result<usize> {
-        if set < self.shape.sets {
-            return Ok(set as usize);
-        }
-        let expected = format!("a set from 0 to {} (give more `sets`)", self.shape.sets - 1);
-        Err(Error::Item { expected, found: format!("set {set}") })
+        groups::check(set, self.shape.sets)?;
+        Ok(set as usize)
     }
 
     /// The k positions of a key in a filter of this size.
