@@ -78,6 +78,7 @@ pub use crate::membership::error_protected::{ErrorProtected, ErrorProtectedSetti
 pub use crate::membership::omass::{Omass, OmassSettings};
 pub use crate::membership::one_hash::{OneHash, OneHashSettings};
 pub use crate::membership::partitioned::{Partitioned, PartitionedSettings};
+pub use crate::membership::pipelined::{Pipelined, PipelinedSettings};
 pub use crate::membership::standard::{Bloom, BloomSettings};
 pub use crate::membership::ultra_fast::{UltraFast, UltraFastSettings};
 pub use accuracy::generalized::{Generalized, GeneralizedSettings};

@@ -1,5 +1,6 @@
-use bouquet::Bloom;
-use bouquet::hash::{Hashing, Scheme};
+use bouquet::membership::pipelined::StagePlan;
+use bouquet::theory::pipeline;
+use bouquet::{Pipelined, PipelinedSettings};
 
 use super::papers::LUO;
 use crate::simulate::keys;
@@ -18,39 +19,38 @@ const K: u32 = 8;
 const M: u64 = 100_000;
 const N: u64 = 8_664;
 
+/// The filter of these bits with this plan, and the share of the evaluations that it saved on these queries.
+fn saving(base: &Pipelined, stages: StagePlan, first: Option<u32>, queries: &[u64]) -> Result<f64> {
+    let stages = Some(stages);
+    let mut filter = Pipelined::with(PipelinedSettings { stages, first, ..base.settings() })?;
+    filter.merge(base)?;
+    for key in queries {
+        filter.measure(key);
+    }
+    Ok(1.0 - filter.work().mean(|work| work.evaluations) / f64::from(K))
+}
+
 fn run(lab: &Lab) -> Result<Report> {
     let (rounds, queries) = (lab.rounds(60, 6), 20_000);
-    // For each query: how many probes hit before the first that misses.
-    let runs = lab.try_play("queries", rounds, |random| {
-        let mut filter = Bloom::with_size(M, K)?;
-        filter.insert_batch(&keys(random, N));
-        let mut hits = [0_u64; K as usize + 1];
-        for key in keys(random, queries) {
-            let positions = Scheme::default().positions(&Hashing::default(), &key.to_le_bytes(), M, K);
-            hits[positions.iter().take_while(|&&position| filter.bits().get(position)).count()] += 1;
-        }
-        Ok((hits, filter.fill()))
-    })?;
-    let rho = runs.iter().map(|run| run.1).sum::<f64>() / rounds as f64;
-    // The mean saving, in parts of k, when a query with this many hits costs this many evaluations.
-    let saving = |cost: &dyn Fn(u32) -> u32| {
-        let spent = |hits: &[u64]| hits.iter().zip(0..).map(|(&count, hit)| count * u64::from(cost(hit))).sum::<u64>();
-        Mean::of(
-            &runs
-                .iter()
-                .map(|(hits, _)| 1.0 - spent(hits) as f64 / (queries * u64::from(K)) as f64)
-                .collect::<Vec<_>>(),
-        )
-    };
     let stages: Vec<u32> = (1..K).collect();
-    let measured: Vec<(u32, Mean)> =
-        stages.iter().map(|&k1| (k1, saving(&|hit| if hit >= k1 { K } else { k1 }))).collect();
+    // For each filter: what two stages save, what a stage for each function saves, and the fill.
+    let runs = lab.try_play("queries", rounds, |random| {
+        let mut base = Pipelined::with_size(M, K)?;
+        base.insert_batch(&keys(random, N));
+        let asked = keys(random, queries);
+        let two =
+            stages.iter().map(|&k1| saving(&base, StagePlan::Two, Some(k1), &asked)).collect::<Result<Vec<_>>>()?;
+        Ok((two, saving(&base, StagePlan::Full, None, &asked)?, base.bits().fill()))
+    })?;
+    let rho = runs.iter().map(|run| run.2).sum::<f64>() / rounds as f64;
+    let mean = |of: &dyn Fn(&(Vec<f64>, f64, f64)) -> f64| Mean::of(&runs.iter().map(of).collect::<Vec<_>>());
+    let measured: Vec<(u32, Mean)> = stages.iter().enumerate().map(|(i, &k1)| (k1, mean(&|run| run.0[i]))).collect();
     let k = f64::from(K);
-    let right = |k1: u32| f64::from(K - k1) / k * (1.0 - rho.powi(k1 as i32));
+    let right = |k1: u32| pipeline::saving(&[k1, K - k1], rho);
     // As printed: (k₂ + (k₁ - k)(1 - e^(-k₁/m)))/k.
     let printed = |k1: u32| (f64::from(K - k1) - f64::from(K - k1) * (1.0 - (-f64::from(k1) / M as f64).exp())) / k;
-    let full = saving(&|hit| (hit + 1).min(K));
-    let full_theory = 1.0 - (1..=K).map(|i| rho.powi(i as i32 - 1)).sum::<f64>() / k;
+    let full = mean(&|run| run.1);
+    let full_theory = pipeline::saving(&[1; K as usize], rho);
     let plot = Plot::new(
         Axis::linear("functions of the first stage, k₁").range(0.5, 7.5),
         Axis::linear("evaluations saved").range(0.0, 1.0),

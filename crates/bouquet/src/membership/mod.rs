@@ -18,7 +18,9 @@ mod layout;
 pub mod omass;
 pub mod one_hash;
 pub mod partitioned;
+pub mod pipelined;
 mod spread;
+mod staged;
 pub mod standard;
 pub mod ultra_fast;
 
@@ -27,6 +29,7 @@ pub use block_layout::{BlockKind, Blocks, Shape};
 pub(crate) use layout::digests;
 pub use layout::{Access, BitSettings, Layout, Sizes, Width};
 pub use spread::{Reducing, Spread, SpreadKind, SpreadSettings};
+pub use staged::{BaseLayout, Scheduler, Staged, StagedSettings, Work};
 
 use crate::kind::Family;
 
@@ -45,5 +48,6 @@ pub const FAMILY: Family = Family {
         error_protected::KIND,
         banked::KIND,
         omass::KIND,
+        pipelined::KIND,
     ],
 };

@@ -1,0 +1,106 @@
+use super::*;
+use crate::hash::{Hashing, SplitMix};
+use crate::key::Key;
+use crate::theory;
+
+const K: u32 = 8;
+/// Half full with k = 8.
+const M: u64 = 1_000_000;
+const N: u64 = 86_643;
+
+fn filled(stages: StagePlan, first: Option<u32>, layout: BaseLayout) -> Pipelined {
+    let settings = PipelinedSettings {
+        bits: Some(M),
+        hashes: Some(K),
+        layout: Some(layout),
+        stages: Some(stages),
+        first,
+        ..Default::default()
+    };
+    let mut filter = Pipelined::hashed(settings, Hashing::seeded(2)).unwrap();
+    filter.insert_batch(&(0..N).collect::<Vec<_>>());
+    filter
+}
+
+#[test]
+fn a_negative_query_costs_what_theory_says() {
+    for layout in [BaseLayout::Flat, BaseLayout::Sliced, BaseLayout::Banked] {
+        for (stages, first, cost, saving) in
+            [(StagePlan::Two, Some(2), 3.5, 0.5625), (StagePlan::Full, None, 1.992, 0.751)]
+        {
+            let mut filter = filled(stages, first, layout);
+            assert!((filter.bits().fill() - 0.5).abs() < 0.002);
+            let mut random = SplitMix::new(7);
+            // Those that are found by mistake are none of the theory's negatives.
+            let mut negatives = 0;
+            while negatives < 200_000 {
+                let key = random.next_u64() | 1 << 63;
+                if !filter.contains(&key) {
+                    filter.measure(&key);
+                    negatives += 1;
+                }
+            }
+            let mean = filter.work().mean(|work| work.evaluations);
+            assert!((mean / cost - 1.0).abs() < 0.01, "{layout:?} {stages:?}: {mean}, expected {cost}");
+            let saved = 1.0 - mean / f64::from(K);
+            assert!((saved - saving).abs() < 0.005, "{layout:?} {stages:?}: {saved} saved");
+            assert!((filter.expected_cost(0.0) / mean - 1.0).abs() < 0.01);
+            assert_eq!(filter.work().accesses, filter.work().evaluations, "a bit is read for each");
+        }
+    }
+}
+
+#[test]
+fn answers_are_those_of_the_base_filter() {
+    let plans =
+        [(StagePlan::Two, Some(2)), (StagePlan::Two, Some(8)), (StagePlan::Full, None), (StagePlan::Auto, None)];
+    for layout in [BaseLayout::Flat, BaseLayout::Sliced, BaseLayout::Banked] {
+        let filters = plans.map(|(stages, first)| filled(stages, first, layout));
+        let bits = filters[0].bits();
+        assert!(filters.iter().all(|filter| filter.bits() == bits), "the same bits");
+        // Half of the queries are members.
+        let keys: Vec<u64> = (0..1_000_000 / 12).map(|i| if i % 2 == 0 { i % N } else { (1 << 40) + i }).collect();
+        for filter in &filters {
+            let mut answers = vec![false; keys.len()];
+            filter.contains_batch(&keys, &mut answers);
+            for (key, answer) in keys.iter().zip(answers) {
+                // All functions at once, as the base does.
+                let base = filter.mechanism.all_hit(key.digest(filter.hashing()), 0..K);
+                assert_eq!((base, base), (filter.contains(key), answer), "key {key}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_flat_base_is_a_standard_filter_by_its_numbers() {
+    let filter = filled(StagePlan::Two, None, BaseLayout::Flat);
+    let queries = 500_000;
+    let found = (1 << 40..(1 << 40) + queries).filter(|key: &u64| filter.contains(key)).count() as f64 / queries as f64;
+    let expected = theory::standard::expected_rate(M, N, K);
+    let sigma = theory::spread::test_sigma(M, N, K, queries);
+    assert!((found - expected).abs() < 5.0 * sigma, "{found}, expected {expected}");
+}
+
+#[test]
+fn the_first_stage_follows_the_fill() {
+    let settings = PipelinedSettings {
+        bits: Some(100_000),
+        hashes: Some(16),
+        stages: Some(StagePlan::Auto),
+        ..Default::default()
+    };
+    let mut filter = Pipelined::with(settings).unwrap();
+    assert_eq!(filter.mechanism.scheduler.first(), 1, "one look tells that it is empty");
+    let mut firsts = Vec::new();
+    for key in 0..10_000u64 {
+        filter.insert(&key);
+        firsts.push(filter.mechanism.scheduler.first());
+    }
+    assert!(firsts.is_sorted() && firsts.last() > Some(&3), "{:?}", firsts.last());
+    let best = pipeline::best_first(16, filter.bits().fill());
+    assert!(firsts.last().unwrap().abs_diff(best) <= 1);
+    let opened = Pipelined::from_bytes(&filter.to_bytes()).unwrap();
+    assert_eq!(opened, filter);
+    assert_eq!(filter.replan(), best);
+}
