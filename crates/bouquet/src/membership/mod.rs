@@ -13,6 +13,7 @@ mod block_layout;
 pub mod blocked;
 pub mod bloom_g;
 pub mod compressed;
+pub mod energy_efficient;
 pub mod error_protected;
 mod layout;
 pub mod omass;
@@ -49,5 +50,6 @@ pub const FAMILY: Family = Family {
         banked::KIND,
         omass::KIND,
         pipelined::KIND,
+        energy_efficient::KIND,
     ],
 };
