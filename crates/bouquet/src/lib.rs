@@ -76,6 +76,7 @@ pub use crate::membership::bloom_g::{BloomG, BloomGSettings};
 pub use crate::membership::compressed::{Compressed, CompressedSettings};
 pub use crate::membership::energy_efficient::{EnergyEfficient, EnergyEfficientSettings};
 pub use crate::membership::error_protected::{ErrorProtected, ErrorProtectedSettings};
+pub use crate::membership::memory_optimized::{MemoryOptimized, MemoryOptimizedSettings};
 pub use crate::membership::omass::{Omass, OmassSettings};
 pub use crate::membership::one_hash::{OneHash, OneHashSettings};
 pub use crate::membership::partitioned::{Partitioned, PartitionedSettings};

@@ -7,6 +7,7 @@ use crate::hash::Hashing;
 use crate::key::Key;
 use crate::kind::{Facts, Kind, Plan, Rates, Special, Stats, Takes, Text, kind};
 use crate::parts::counter_array::Places;
+use crate::parts::item_bytes;
 use crate::shell::{Filter, Hashed, Lookup, Mechanism, Put, Take, Test};
 use crate::store::{Counters, Words};
 
@@ -37,9 +38,6 @@ pub type PrunedCounting = Filter<Pruned>;
 
 /// Bits of a boost.
 const BOOST_BITS: u32 = 8;
-
-/// Bytes of an item in the frame besides its key and value: their lengths and the number of copies.
-const ITEM_HEAD: u64 = 16;
 
 /// What a plan takes a key, or a value, to be.
 const PLANNED_BYTES: u64 = 8;
@@ -129,7 +127,7 @@ impl Mechanism for Pruned {
     /// The plan takes keys and values to have 8 bytes each.
     fn plan(settings: &PrunedCountingSettings) -> Result<Plan> {
         let (places, width, items) = (places(settings)?, WIDTH.need(settings.width)?, settings.items);
-        let bytes = items.unwrap_or(0).checked_mul(ITEM_HEAD + 2 * PLANNED_BYTES);
+        let bytes = items.unwrap_or(0).checked_mul(item_bytes::HEAD + 2 * PLANNED_BYTES);
         let bits =
             bytes.and_then(|bytes| bytes.checked_mul(8)?.checked_add(places.counters().checked_mul(width.into())?));
         let bits = bits.ok_or_else(|| Error::TooLarge { what: "the table".into(), bytes: u128::from(u64::MAX) })?;
@@ -160,7 +158,7 @@ impl Mechanism for Pruned {
         let boosts = self.boosts.as_ref().map_or(0, Counters::bits);
         Stats {
             items,
-            bits: self.counters.bits() + boosts + 8 * (self.bytes + self.len() as u64 * ITEM_HEAD),
+            bits: self.counters.bits() + boosts + 8 * (self.bytes + self.len() as u64 * item_bytes::HEAD),
             hashes: self.places.hashes(),
             fill: Some(used),
             fpr: None,

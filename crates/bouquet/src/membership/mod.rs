@@ -16,6 +16,7 @@ pub mod compressed;
 pub mod energy_efficient;
 pub mod error_protected;
 mod layout;
+pub mod memory_optimized;
 pub mod omass;
 pub mod one_hash;
 pub mod partitioned;
@@ -51,5 +52,6 @@ pub const FAMILY: Family = Family {
         omass::KIND,
         pipelined::KIND,
         energy_efficient::KIND,
+        memory_optimized::KIND,
     ],
 };

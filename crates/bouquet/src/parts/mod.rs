@@ -22,6 +22,7 @@ pub(crate) mod counting_over;
 pub(crate) mod equal_components;
 pub(crate) mod flow_memory;
 pub(crate) mod groups;
+pub(crate) mod item_bytes;
 pub(crate) mod marked_cells;
 pub mod peel;
 pub(crate) mod rows;

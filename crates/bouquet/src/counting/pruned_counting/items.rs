@@ -1,11 +1,11 @@
 //! Items in their buckets: how they are found, and how they move when counters change.
 
-use super::{BOOST_BITS, Held, ITEM_HEAD, Mode, Pruned, PrunedCounting};
-use crate::codec::StateReader;
-use crate::error::{Error, Result};
+use super::{BOOST_BITS, Held, Mode, Pruned, PrunedCounting, parts};
+use crate::error::Result;
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
 use crate::parts::counter_array::Placement;
+use crate::parts::item_bytes;
 use crate::store::Counters;
 
 #[cfg(test)]
@@ -119,9 +119,7 @@ impl Pruned {
     }
 
     pub(super) fn insert(&mut self, key: &[u8], digest: Digest, value: &[u8], copies: u64) -> Result<bool> {
-        if key.len().max(value.len()) > u32::MAX as usize {
-            return Err(Error::Item { expected: "a key and a value below 4 GiB".into(), found: "longer ones".into() });
-        }
+        item_bytes::check(key, value)?;
         if let Some(number) = self.find(key, digest) {
             if let Some(held) = &mut self.held[number] {
                 self.bytes = self.bytes - held.value.len() as u64 + value.len() as u64;
@@ -242,47 +240,22 @@ impl Pruned {
         }
     }
 
-    /// The items in the order of their keys: lengths of key and value (4 bytes each), number of copies (8 bytes), key,
-    /// value.
+    /// The items in the order of their keys.
     pub(super) fn items_to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        for held in self.sorted() {
-            bytes.extend_from_slice(&(held.key.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(&(held.value.len() as u32).to_le_bytes());
-            bytes.extend_from_slice(&held.copies.to_le_bytes());
-            bytes.extend_from_slice(&held.key);
-            bytes.extend_from_slice(&held.value);
-        }
-        bytes
+        item_bytes::write(self.sorted().into_iter().map(parts))
     }
 
     /// Takes in what [`items_to_bytes`](Self::items_to_bytes) wrote; also the sum of the copies.
-    pub(super) fn read_items(&mut self, mut rest: &[u8], hashing: &Hashing) -> Result<u64> {
-        let mut items = 0u64;
-        let mut last: Option<&[u8]> = None;
-        while !rest.is_empty() {
-            let mut head = StateReader::new(rest, "items");
-            let (key, value, copies) = (head.u32()? as usize, head.u32()? as usize, head.u64()?);
-            rest = &rest[ITEM_HEAD as usize..];
-            let needed = key as u64 + value as u64;
-            let available = rest.len() as u64;
-            let truncated = || Error::Truncated { what: "an item".into(), needed, available };
-            let (key, more) = rest.split_at_checked(key).ok_or_else(truncated)?;
-            let (value, more) = more.split_at_checked(value).ok_or_else(truncated)?;
-            if copies == 0 || last.is_some_and(|last| last >= key) {
-                return Err(Error::corrupt("items", "ascending keys, each at least once", "another order"));
-            }
-            items = items.saturating_add(copies);
+    pub(super) fn read_items(&mut self, bytes: &[u8], hashing: &Hashing) -> Result<u64> {
+        item_bytes::read(bytes, |key, value, copies| {
             if hashing.is_usable() {
-                self.insert(key, key.digest(hashing), value, copies)?;
-            } else {
-                // Without its secret a table can be looked at, but where its keys belong is not known.
-                let (places, next_hashed) = (Box::default(), Box::default());
-                let (key, value) = (key.into(), value.into());
-                self.hold(Held { key, value, copies, places, home: 0, next_at_home: 0, next_hashed });
+                return self.insert(key, key.digest(hashing), value, copies).map(drop);
             }
-            (last, rest) = (Some(key), more);
-        }
-        Ok(items)
+            // Without its secret a table can be looked at, but where its keys belong is not known.
+            let (places, next_hashed) = (Box::default(), Box::default());
+            let (key, value) = (key.into(), value.into());
+            self.hold(Held { key, value, copies, places, home: 0, next_at_home: 0, next_hashed });
+            Ok(())
+        })
     }
 }
