@@ -74,6 +74,7 @@ pub use crate::membership::banked::{Banked, BankedSettings};
 pub use crate::membership::blocked::{Blocked, BlockedSettings};
 pub use crate::membership::bloom_g::{BloomG, BloomGSettings};
 pub use crate::membership::compressed::{Compressed, CompressedSettings};
+pub use crate::membership::dlb::{Dlb, DlbSettings};
 pub use crate::membership::energy_efficient::{EnergyEfficient, EnergyEfficientSettings};
 pub use crate::membership::error_protected::{ErrorProtected, ErrorProtectedSettings};
 pub use crate::membership::memory_optimized::{MemoryOptimized, MemoryOptimizedSettings};

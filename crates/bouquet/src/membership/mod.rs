@@ -6,6 +6,8 @@
 //! Take [`standard`] when unsure; [`partitioned`] when the slices are to be read in parallel or one exact rate formula
 //! matters; [`compressed`] when the filter is sent more often than it is asked. For speed take [`ultra_fast`] at rates
 //! around 1 % and [`blocked`] below; [`bloom_g`] when single word reads count, [`one_hash`] when hash calls do.
+//! [`banked`] is for memories in banks, [`pipelined`] and [`energy_efficient`] for hardware in which hash functions cost, and
+//! [`error_protected`] for memories that fail. [`omass`] and [`dlb`] tell which of several sets hold a key, [`memory_optimized`] its value.
 
 pub mod banked;
 mod bits;
@@ -13,6 +15,7 @@ mod block_layout;
 pub mod blocked;
 pub mod bloom_g;
 pub mod compressed;
+pub mod dlb;
 pub mod energy_efficient;
 pub mod error_protected;
 mod layout;
@@ -53,5 +56,6 @@ pub const FAMILY: Family = Family {
         pipelined::KIND,
         energy_efficient::KIND,
         memory_optimized::KIND,
+        dlb::KIND,
     ],
 };
