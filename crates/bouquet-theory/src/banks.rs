@@ -8,7 +8,7 @@
 //! efficient predictors*, 2008. The family that XORs a bank with the number of the probe, and its rate, are derived here.
 
 use super::partitioned::banked_rate;
-use super::special::probability;
+use super::special::{ln_choose, ln_gamma, probability};
 
 /// The probability that k probes which choose among `banks` at random go to different ones.
 ///
@@ -19,7 +19,11 @@ pub fn without_conflict(k: u32, banks: u64) -> f64 {
     if u64::from(k) > banks {
         return 0.0;
     }
-    (0..u64::from(k)).map(|i| 1.0 - i as f64 / banks as f64).product()
+    if k <= 4_096 {
+        return (0..u64::from(k)).map(|i| 1.0 - i as f64 / banks as f64).product();
+    }
+    let (k, b) = (f64::from(k), banks as f64);
+    probability((ln_choose(b, k) + ln_gamma(k + 1.0) - k * b.ln()).exp())
 }
 
 /// The accesses of the busiest bank that k probes need on average when they choose among `banks` at random, for k up to 64.
