@@ -7,8 +7,8 @@
 //! Sources: Y. Azar et al., *Balanced allocations*, 1999; B. Vocking, *How asymmetry helps load balancing*, 2003; S. Lumetta,
 //! M. Mitzenmacher, *Using the power of two choices to improve Bloom filters*, 2007.
 
-use super::check_positive;
 use super::special::{amount, binomial, positive, power, probability};
+use super::{MAX_HASHES, Size, check_bits, check_positive, check_rate};
 use crate::{Error, Result};
 
 /// Most subtables, and greatest mean load, for which the fluid limit is integrated.
@@ -186,6 +186,11 @@ pub fn highest_left(n: u64, d: u32) -> f64 {
 /// assert!((fill - 0.5187).abs() < 5e-5);
 /// ```
 pub fn chosen_fill(bits_per_key: f64, k: u32, families: u32) -> f64 {
+    fill_in_steps(bits_per_key, k, families, 400)
+}
+
+/// The same, integrated in this many steps: 50 are off by less than 10^-6.
+fn fill_in_steps(bits_per_key: f64, k: u32, families: u32, steps: u32) -> f64 {
     let c = positive(bits_per_key);
     if c == 0.0 {
         return 1.0;
@@ -201,7 +206,6 @@ pub fn chosen_fill(bits_per_key: f64, k: u32, families: u32) -> f64 {
         }
         sum / c
     };
-    let steps = 400;
     let h = 1.0 / f64::from(steps);
     let mut rho = 0.0;
     for _ in 0..steps {
@@ -223,9 +227,86 @@ pub fn chosen_fill(bits_per_key: f64, k: u32, families: u32) -> f64 {
 /// assert!(chosen_rate(8.0, 7, 2) > limit_rate(8.0, 6)); // and worse at 8
 /// ```
 pub fn chosen_rate(bits_per_key: f64, k: u32, families: u32) -> f64 {
-    let d = f64::from(families.max(1));
-    let pass = power(chosen_fill(bits_per_key, k, families), f64::from(k.min(1024)));
-    probability(-f64::exp_m1(d * (-amount(pass)).ln_1p()))
+    rate_at(chosen_fill(bits_per_key, k, families), k, families)
+}
+
+/// The same at this fill.
+fn rate_at(fill: f64, k: u32, families: u32) -> f64 {
+    let pass = power(fill, f64::from(k.min(1024)));
+    probability(-f64::exp_m1(f64::from(families.max(1)) * (-amount(pass)).ln_1p()))
+}
+
+/// The smallest filter for n keys at this rate whose keys choose among d families: bits, and probes per family.
+///
+/// The best number of probes is about 1.13 log2(1/rate), a little above that of a plain filter.
+///
+/// ```
+/// use bouquet_theory::{choices::{chosen_for_rate, chosen_rate}, standard};
+/// let size = chosen_for_rate(10_000, 1e-4, 2)?;
+/// assert!(size.bits < standard::for_rate(10_000, 1e-4)?.bits, "smaller than a plain filter at low rates");
+/// assert!(chosen_for_rate(10_000, 0.05, 2)?.bits > standard::for_rate(10_000, 0.05)?.bits, "and larger at high ones");
+/// # Ok::<(), bouquet_theory::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// `Error::Parameter` for no keys and rates that are none, `Error::TooLarge` beyond [`MAX_BITS`](crate::MAX_BITS).
+pub fn chosen_for_rate(n: u64, rate: f64, families: u32) -> Result<Size> {
+    check_positive("items", n)?;
+    check_rate("fpr", rate)?;
+    let typical = (1.13 * -rate.log2()).round().clamp(1.0, f64::from(MAX_HASHES)) as u32;
+    let near = typical.saturating_sub(1).max(1)..=(typical + 1).min(MAX_HASHES);
+    let sizes = near.map(|hashes| (chosen_bits_per_key(rate, hashes, families), hashes));
+    let (bits_per_key, hashes) = sizes.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::INFINITY, 1));
+    Ok(Size { bits: check_bits(bits_per_key * n as f64)?, hashes })
+}
+
+/// The bits for n keys at this rate with k probes in each of d families.
+///
+/// ```
+/// use bouquet_theory::choices::{chosen_bits, chosen_rate};
+/// let bits = chosen_bits(1_000, 0.001, 11, 2)?;
+/// assert!(chosen_rate(bits as f64 / 1_000.0, 11, 2) <= 0.001);
+/// # Ok::<(), bouquet_theory::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// `Error::Parameter` for no keys and rates that are none, `Error::TooLarge` beyond [`MAX_BITS`](crate::MAX_BITS).
+pub fn chosen_bits(n: u64, rate: f64, k: u32, families: u32) -> Result<u64> {
+    check_positive("items", n)?;
+    check_rate("fpr", rate)?;
+    check_bits(chosen_bits_per_key(rate, k, families) * n as f64)
+}
+
+fn chosen_bits_per_key(rate: f64, k: u32, families: u32) -> f64 {
+    let is_enough = |c: f64| rate_at(fill_in_steps(c, k, families, 50), k, families) <= rate;
+    let mut high = 1.0;
+    while !is_enough(high) {
+        high *= 2.0;
+        if high > 1e16 {
+            return f64::INFINITY;
+        }
+    }
+    let mut low = 0.5 * high;
+    while high - low > 1e-6 * high {
+        let middle = 0.5 * (low + high);
+        if is_enough(middle) { high = middle } else { low = middle }
+    }
+    high
+}
+
+/// The best number of probes for n keys in a filter of m bits whose keys choose among d families.
+///
+/// ```
+/// assert_eq!(bouquet_theory::choices::chosen_hashes(16_000, 1_000, 2), 13);
+/// assert_eq!(bouquet_theory::choices::chosen_hashes(8_000, 1_000, 2), 7);
+/// ```
+pub fn chosen_hashes(m: u64, n: u64, families: u32) -> u32 {
+    let c = m as f64 / n.max(1) as f64;
+    let most = (1.2 * c + 2.0).min(f64::from(MAX_HASHES)) as u32;
+    let rate = |k: u32| rate_at(fill_in_steps(c, k, families, 50), k, families);
+    (1..=most.max(1)).map(|k| (rate(k), k)).min_by(|a, b| a.0.total_cmp(&b.0)).map_or(1, |(_, k)| k)
 }
 
 fn check(choices: u32, mean: f64) -> Result<(usize, usize)> {

@@ -13,6 +13,7 @@
 //! | banks that serve one access at a time | [`banks`] |
 //! | scatter of the ones, confidence, tests, best of N | [`spread`] |
 //! | what no filter can beat; hashed lists; perfect hashing | [`bounds`] |
+//! | small universes without a false positive | [`egh`] |
 //! | digests that collide, below which no rate gets | [`collisions`] |
 //! | union, intersection, cardinality, similarity, joins | [`algebra`] |
 //! | counters and their overflow | [`counters`] |
@@ -28,11 +29,11 @@
 //! | signatures that lose and regain bits | [`variable_length`] |
 //! | sketches of frequencies, multistage filters | [`sketch`] |
 //! | counting by maxima | [`loglog`] |
-//! | filters made to be sent | [`compressed`] |
+//! | filters made to be sent | [`compressed`], packed with losses [`compacted`]; sorted hash values [`golomb`] |
 //! | growing chains | [`scalable`], of equal components [`dynamic`]; a fixed matrix of them [`split`] |
 //! | filters that forget | [`stable`] |
 //! | filters that also reset bits: both errors bounded | [`generalized`] |
-//! | peeling: invertible tables, Bloomier filters | [`peeling`] |
+//! | peeling: invertible tables, Bloomier filters | [`peeling`]; static sets [`perfect`] |
 //! | counter braids: how many counters flows need | [`braids`] |
 //! | many filters side by side | [`bank`] |
 //! | sets that share words | [`separation`] |
@@ -41,6 +42,7 @@
 //! | pollution and forgery | [`adversary`] |
 //! | flipped bits and failing probes | [`protection`] |
 //! | when a positive answer means nothing | [`paradox`] |
+//! | hash families that are chosen for groups of keys or for known questions | [`selection`] |
 //! | balanced placement: d random choices, d-left, two-choice filters | [`choices`] |
 //! | gamma function, binomial and Poisson laws, entropy | [`special`] |
 //! | a seeded generator that draws the same on every machine | [`random`] |
@@ -69,13 +71,16 @@ pub mod braids;
 pub mod buckets;
 pub mod choices;
 pub mod collisions;
+pub mod compacted;
 pub mod compressed;
 pub mod counters;
 pub mod deletable;
 pub mod dynamic;
+pub mod egh;
 mod error;
 pub mod fingerprints;
 pub mod generalized;
+pub mod golomb;
 pub mod hierarchy;
 pub mod loglog;
 mod occupancy;
@@ -84,11 +89,13 @@ pub mod partitioned;
 pub mod peeling;
 pub mod pipeline;
 pub mod protection;
+pub mod perfect;
 pub mod random;
 pub mod refutation;
 pub mod scalable;
 mod search;
 pub mod separation;
+pub mod selection;
 pub mod shifting;
 pub mod sketch;
 pub mod space_code;

@@ -167,6 +167,59 @@ proptest! {
     }
 
     #[test]
+    fn perfect_is_total(n in count(), k in probes(), x in real()) {
+        if let Ok(shape) = perfect::fuse(n) {
+            prop_assert!(shape.cells() >= n);
+        }
+        prop_assert!(!perfect::fuse_bits_per_key(n, k).is_nan());
+        quantity(perfect::minimal_bits(n));
+        quantity(perfect::minimal_bits_per_key(n, k));
+        unit(perfect::break_even(x));
+    }
+
+    #[test]
+    fn egh_is_total(u in count(), d in count(), k in probes(), n in count()) {
+        prop_assert_eq!(egh::first_primes(k.min(500)).len() as u32, k.min(500));
+        unit(egh::rate(k.min(500), n));
+        quantity(egh::approximate_bits(u, d));
+        if egh::approximate_bits(u, d) < 1e6 && let Ok(design) = egh::design(u, d) {
+            prop_assert!(design.primes > 0 && design.bits >= u64::from(design.primes));
+        }
+    }
+
+    #[test]
+    fn selection_is_total(trials in count(), known in count(), n in count(), m in count(), x in real()) {
+        let outlook = selection::Outlook::new(trials, x, known);
+        quantity(outlook.clean());
+        quantity(outlook.trials_needed());
+        prop_assert!(outlook.fewest() <= known);
+        quantity(selection::plain_false_positives(m, n, known));
+    }
+
+    #[test]
+    fn golomb_is_total(n in count(), m in count(), x in real()) {
+        unit(golomb::rate(n, m));
+        quantity(golomb::least_bits_per_key(x));
+        prop_assert!(golomb::best_divisor(x) >= 1 && golomb::best_rice(x).is_power_of_two());
+        quantity(golomb::bits_per_key(x, m));
+    }
+
+    #[test]
+    fn compacted_is_total(blocks in probes(), k in probes(), n in count(), x in real(), y in real()) {
+        // Sums over all rows take their time.
+        let blocks = blocks.min(1_000);
+        compacted::index_bits(blocks);
+        for rate in [
+            compacted::survival(blocks, x), compacted::invention(blocks, x), compacted::packed_fill(blocks, x),
+            compacted::false_negatives(blocks, x, k), compacted::false_positives(blocks, x, k),
+            compacted::lossless_below(blocks),
+        ] {
+            unit(rate);
+        }
+        size(compacted::for_rates(n, x, y, blocks.min(20)));
+    }
+
+    #[test]
     fn algebra_is_total(m in count(), k in probes(), a in count(), b in count(), c in count(), d in count(), x in real()) {
         unit(algebra::union_rate(m, k, a, b, c));
         unit(algebra::intersection_is_exact_bound(m, k, a, b));

@@ -1016,6 +1016,13 @@ impl<'a> Decoder<'a> {
         Counters::from_words(words, len, width).ok_or_else(|| Error::corrupt("bits beyond the last counter", "0", "1"))
     }
 
+    /// Counters that look random and so are plain words in every frame, also in those that are coded.
+    pub fn cells(&mut self, len: u64, width: u32) -> Result<Counters> {
+        let bits = len.checked_mul(width.into()).ok_or_else(|| Error::corrupt("cells", "fewer", len))?;
+        let words = self.words(bits.div_ceil(64))?;
+        Counters::from_words(words, len, width).ok_or_else(|| Error::corrupt("bits behind the last cell", "0", "1"))
+    }
+
     /// A store of exactly `len` words.
     pub fn words(&mut self, len: u64) -> Result<Words> {
         self.raw_words(len.checked_mul(64).ok_or_else(|| Error::corrupt("words", "fewer", len))?)

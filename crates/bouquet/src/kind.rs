@@ -340,6 +340,18 @@ pub trait Structure: Any + Clone + Send + Sync + Sized {
     /// of [`AnyFilter`](crate::AnyFilter) replaces a store or changes the number or the size of stores, parameters or state.
     const IN_PLACE: bool = false;
 
+    /// Whether its size follows its data: the bits of a [`Plan`] are then what is expected of random keys.
+    const SIZE_FOLLOWS_DATA: bool = false;
+
+    /// Whether a filter is to be built of all its keys at once even where more can be inserted later.
+    const BUILT_WHOLE: bool = false;
+
+    /// Whether a filter is built better when keys are known that are no members and will be asked for.
+    const KNOWS_ABSENT: bool = false;
+
+    /// Whether keys are hashed. Where they are not, a secret vouches for a filter and hides nothing.
+    const HASHES_KEYS: bool = true;
+
     /// Which of its verbs need settings other than the usual ones. A verb that is not named is there whatever the settings.
     const NEEDS: &'static [Need] = &[];
 
@@ -413,6 +425,10 @@ pub struct Kind {
     pub(crate) verbs: Verbs,
     pub(crate) coded: bool,
     pub(crate) in_place: bool,
+    pub(crate) size_follows_data: bool,
+    pub(crate) built_whole: bool,
+    pub(crate) knows_absent: bool,
+    pub(crate) hashes_keys: bool,
     pub(crate) needs: &'static [Need],
     pub(crate) note: fn(&Config) -> NoteType,
     pub(crate) advice: fn(&Config) -> Option<String>,
@@ -562,6 +578,10 @@ impl Kind {
             verbs: Verbs::NONE,
             coded: T::CODED,
             in_place: T::IN_PLACE,
+            size_follows_data: T::SIZE_FOLLOWS_DATA,
+            built_whole: T::BUILT_WHOLE,
+            knows_absent: T::KNOWS_ABSENT,
+            hashes_keys: T::HASHES_KEYS,
             needs: T::NEEDS,
             note: T::note,
             advice: T::advice,
@@ -615,6 +635,43 @@ impl Kind {
     #[must_use]
     pub const fn is_in_place(&self) -> bool {
         self.in_place
+    }
+
+    /// Whether a plan's bits are what is expected of random keys, because the size of a filter follows its data.
+    ///
+    /// ```
+    /// use bouquet::registry;
+    /// assert!(registry::find("golomb")?.size_follows_data() && !registry::find("standard")?.size_follows_data());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn size_follows_data(&self) -> bool {
+        self.size_follows_data
+    }
+
+    /// Whether its filters are built better when keys are known that are no members and will be asked for: those of
+    /// [`Dataset::absent`].
+    ///
+    /// ```
+    /// use bouquet::registry;
+    /// assert!(registry::find("optihash")?.knows_absent() && !registry::find("golomb")?.knows_absent());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn knows_absent(&self) -> bool {
+        self.knows_absent
+    }
+
+    /// Whether its keys are hashed. Where they are not, a secret vouches for a filter and hides nothing.
+    ///
+    /// ```
+    /// use bouquet::registry;
+    /// assert!(registry::find("standard")?.hashes_keys() && !registry::find("egh")?.hashes_keys());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn hashes_keys(&self) -> bool {
+        self.hashes_keys
     }
 
     /// The verbs that the kind has.
@@ -686,7 +743,8 @@ impl Kind {
         self.can(verb) && self.needs(verb).all(|need| need.is_met(config))
     }
 
-    /// Whether a filter of these settings is built from all of its keys at once, because none can be inserted later.
+    /// Whether a filter of these settings is built from all of its keys at once, because none can be inserted later or because that
+    /// makes it better.
     ///
     /// ```
     /// use bouquet::{kind::Config, registry};
@@ -698,7 +756,7 @@ impl Kind {
     /// ```
     #[must_use]
     pub fn is_built_once(&self, config: &Config) -> bool {
-        self.can(Verb::BuildFrom) && !self.can_with(Verb::Insert, config)
+        self.can(Verb::BuildFrom) && (self.built_whole || !self.can_with(Verb::Insert, config))
     }
 
     /// What a key carries in a filter of these settings.

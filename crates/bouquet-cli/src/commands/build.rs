@@ -58,7 +58,7 @@ pub struct Build {
     #[arg(long, requires = "secret")]
     strong: bool,
 
-    /// Keys that are known not to be members and will be asked for; only for kinds that are built once
+    /// Keys that are known not to be members and will be asked for: for kinds that make few false positives of them, as `optihash`
     #[arg(long, value_name = "FILE")]
     absent: Vec<PathBuf>,
 
@@ -97,7 +97,7 @@ impl Build {
         })?;
         let mut config = config.hashed(self.hashing()?);
         let built_once = kind.is_built_once(&config);
-        if !self.absent.is_empty() && !built_once {
+        if !self.absent.is_empty() && !kind.knows_absent() {
             return Err(no_use_for_absent(kind));
         }
         now_at(None, "ask for fewer items or a higher rate, or give it more memory");
@@ -225,9 +225,7 @@ fn fill(config: &Config, held: &Held) -> Result<AnyFilter, Failure> {
 }
 
 fn no_use_for_absent(kind: &Kind) -> Failure {
-    let built_once = |kind: &&Kind| kind.is_built_once(&Config::new(kind.facts()));
-    let able: Vec<_> = registry::kinds().filter(built_once).map(|kind| kind.facts().id).collect();
-    let able = if able.is_empty() { "none".into() } else { able.join(", ") };
-    let id = kind.facts().id;
-    Failure::new(format!("kind `{id}` has no use for --absent: it is not built once; kinds that are: {able}"))
+    let able: Vec<_> = registry::kinds().filter(|kind| kind.knows_absent()).map(|kind| kind.facts().id).collect();
+    let (id, able) = (kind.facts().id, able.join(", "));
+    Failure::new(format!("kind `{id}` has no use for --absent; kinds that have: {able}"))
 }

@@ -89,6 +89,8 @@ fn in_json(kind: &Kind) -> Value {
         "errors": facts.errors.iter().map(|class| class.name()).collect::<Vec<_>>(),
         "note": facts.note.name(),
         "in_place": kind.is_in_place(),
+        "hashes": kind.hashes_keys(),
+        "absent": kind.knows_absent(),
         "parameters": facts.parameters.iter().map(parameter_in_json).collect::<Vec<_>>(),
         "papers": facts.text.items("Papers").collect::<Vec<_>>(),
     })

@@ -7,6 +7,7 @@ use crate::hash::{Digest, Hashing};
 use crate::key::{Key, NEAR_BITS};
 use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Special, Stats, Text, kind};
 use crate::parts::counter_array::{CounterArray, Placement};
+use crate::parts::integers;
 use crate::parts::rows::{RowSizes, Rows};
 use crate::parts::top_keys::TopKeys;
 use crate::shell::{Amount, Deduct, Filter, Hashed, Mechanism, Put, Rank, Take, Tally, Unite};
@@ -316,7 +317,7 @@ impl Sketch {
     fn identify(&self, key: Hashed<'_>) -> Result<(Digest, Option<u64>)> {
         if self.levels == 0 {
             // Digits are the number that they name; any other key is its bytes.
-            let number = if self.decimal { queries::digits(key.bytes) } else { None };
+            let number = if self.decimal { integers::digits(key.bytes) } else { None };
             return Ok((number.map_or(key.digest, |number| number.digest(&self.hashing)), None));
         }
         let number = queries::integer(key.bytes, self.levels, self.decimal)?;

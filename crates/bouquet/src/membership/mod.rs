@@ -27,6 +27,8 @@ pub mod pipelined;
 mod spread;
 mod staged;
 pub mod standard;
+#[cfg(test)]
+mod testing;
 pub mod ultra_fast;
 
 pub use bits::{BitFilter, Bits};

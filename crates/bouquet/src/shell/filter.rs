@@ -1,8 +1,8 @@
 //! The one generic filter.
 
 use super::mechanism::{
-    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, Gauge, Implied, Lookup, MOST_ITEMS, Mechanism,
-    Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite, hashed, more,
+    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, Gather, Gauge, Implied, Lookup, MOST_ITEMS,
+    Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite, hashed, more,
 };
 use super::settings::{ByRate, Settings};
 use crate::capability::{Dataset, Decoding, Estimate, Frequent, Listing, Multiplicity, NoteType, Overlap};
@@ -581,10 +581,56 @@ impl<M: Assemble> Filter<M> {
     }
 }
 
+impl<M: Gather> Filter<M> {
+    /// The filter of these keys with these settings: of a kind that is built once.
+    ///
+    /// ```
+    /// use bouquet::{Golomb, GolombSettings, hash::Hashing};
+    /// let settings = GolombSettings { fpr: Some(0.001), ..Default::default() };
+    /// let flowers = Golomb::from_keys(&settings, &Hashing::seeded(7), ["rose", "lily"])?;
+    /// assert!(flowers.contains("rose") && !flowers.contains("thistle"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_keys<K: Key>(
+        settings: &M::Settings,
+        hashing: &Hashing,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<Self> {
+        Self::from_keys_and_absent(settings, hashing, keys, [])
+    }
+
+    /// The same where keys are known that are no members and will be asked for: a kind that [uses
+    /// them](crate::kind::Kind::knows_absent) makes as few false positives of them as it can.
+    ///
+    /// ```
+    /// use bouquet::{BestOfN, BestOfNSettings, hash::Hashing, membership::best_of_n::Objective};
+    /// let known = BestOfNSettings { objective: Some(Objective::Known), fpr: Some(0.1), ..Default::default() };
+    /// let filter = BestOfN::from_keys_and_absent(&known, &Hashing::default(), ["rose", "lily"], ["iris", "aster"])?;
+    /// assert!(filter.contains("rose") && !filter.contains("iris") && !filter.contains("aster"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_keys_and_absent<K: Key>(
+        settings: &M::Settings,
+        hashing: &Hashing,
+        keys: impl IntoIterator<Item = K>,
+        absent: impl IntoIterator<Item = K>,
+    ) -> Result<Self> {
+        settings.check()?;
+        let (keys, absent): (Vec<K>, Vec<K>) = (keys.into_iter().collect(), absent.into_iter().collect());
+        let (settings, mechanism, items) = M::gather(settings, hashing, &keys, &absent)?;
+        settings.check()?;
+        Ok(Self::of_parts(mechanism, settings, hashing, items))
+    }
+}
+
 impl<M: Mechanism> Structure for Filter<M> {
     const FACTS: Facts = Facts { parameters: M::Settings::FIELDS.parameters, ..M::FACTS };
     const CODED: bool = M::CODED;
     const IN_PLACE: bool = M::IN_PLACE;
+    const SIZE_FOLLOWS_DATA: bool = M::SIZE_FOLLOWS_DATA;
+    const BUILT_WHOLE: bool = M::BUILT_WHOLE;
+    const KNOWS_ABSENT: bool = M::KNOWS_ABSENT;
+    const HASHES_KEYS: bool = M::HASHES_KEYS;
     const NEEDS: &'static [Need] = M::NEEDS;
     const SPECIALS: &'static [Special<Self>] = M::SPECIALS;
 

@@ -68,6 +68,18 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
     /// Whether the mechanism counts its items itself, by [`items`](Self::items): the shell then keeps no count.
     const OWN_ITEMS: bool = false;
 
+    /// Whether the size follows the data: the bits of a plan are an expectation.
+    const SIZE_FOLLOWS_DATA: bool = false;
+
+    /// Whether a filter is to be built of all its keys at once even where more can be inserted later.
+    const BUILT_WHOLE: bool = false;
+
+    /// Whether a filter is built better when keys are known that are no members and will be asked for.
+    const KNOWS_ABSENT: bool = false;
+
+    /// Whether keys are hashed. Where they are not, a secret vouches for a filter and hides nothing.
+    const HASHES_KEYS: bool = true;
+
     /// Stores up to this many bits are near: prefetching them does not pay. The default is the second-level cache's
     /// size, for mechanisms that read a place or two per key; those that read more, or find them later, take
     /// 2^25 bits, the size of the last-level cache.
@@ -533,4 +545,23 @@ pub trait Assemble: Mechanism {
     /// The mechanism of this data set, with its resolved settings and the number of items. `hashing` is the one that
     /// was asked for; [`Mechanism::hashing`] gives the filter's own.
     fn assemble(asked: &Self::Settings, hashing: &Hashing, data: &Dataset<'_>) -> Result<(Self::Settings, Self, u64)>;
+}
+
+/// Built once from keys that carry nothing. Makes `from_keys` and, with it, [`BuildFrom`](crate::capability::BuildFrom).
+pub trait Gather: Mechanism {
+    /// The mechanism of these keys, with its resolved settings and the number of items, as with [`Assemble`]. Those of `absent` are
+    /// known not to be members.
+    fn gather<K: Key>(
+        asked: &Self::Settings,
+        hashing: &Hashing,
+        keys: &[K],
+        absent: &[K],
+    ) -> Result<(Self::Settings, Self, u64)>;
+}
+
+impl<M: Gather> Assemble for M {
+    fn assemble(asked: &Self::Settings, hashing: &Hashing, data: &Dataset<'_>) -> Result<(Self::Settings, Self, u64)> {
+        let keys = data.items.iter().map(|item| item.bare()).collect::<Result<Vec<_>>>()?;
+        Self::gather(asked, hashing, &keys, data.absent)
+    }
 }

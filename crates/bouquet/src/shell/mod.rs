@@ -24,6 +24,7 @@
 //! | [`Gauge`] | `cardinality`, `overlap`, [`Cardinality`](crate::capability::Cardinality) |
 //! | [`Code`] | `entropy_bits`, [`Compress`](crate::capability::Compress) |
 //! | [`Assemble`] | `build`, [`BuildFrom`](crate::capability::BuildFrom) |
+//! | [`Gather`] | the same, and `from_keys` |
 //!
 //! What is special about a kind stays in its file, as inherent methods of `Filter<ItsMechanism>`.
 
@@ -41,8 +42,8 @@ pub use filter::Filter;
 pub(crate) use mechanism::MOST_ITEMS;
 pub(crate) use mechanism::hashed;
 pub use mechanism::{
-    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Group, Hashed, Implied, Lookup,
-    Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
+    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gather, Gauge, Group, Hashed, Implied,
+    Lookup, Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
 };
 #[cfg(feature = "serde")]
 pub(crate) use serde::Frame;

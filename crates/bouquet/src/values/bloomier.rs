@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::Key;
 use crate::kind::{ErrorClass, Facts, Kind, Need, Parameter, Plan, Rates, Stats, Text, Verb, common, kind};
+use crate::parts::records::{Record as Pair, bits_for, distinct, name_of};
 use crate::shell::{Assemble, Assign, Choice, Fields, Filter, Hashed, Lookup, Mechanism, Settings, Test, fields};
 use crate::store::Counters;
 
@@ -123,20 +124,6 @@ impl Body {
     }
 }
 
-/// A key with its value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Pair {
-    digest: Digest,
-    value: u64,
-    /// Its place in the data set.
-    item: usize,
-}
-
-/// The bits of a number.
-fn bits_for(number: u64) -> u32 {
-    (u64::BITS - number.leading_zeros()).max(1)
-}
-
 fn no_seed_helps(keys: usize, cells: u64) -> Error {
     Error::Build {
         what: format!("none of {TRIES} seeds gives each of {keys} keys a cell of its own among {cells}"),
@@ -146,13 +133,6 @@ fn no_seed_helps(keys: usize, cells: u64) -> Error {
 
 fn decode_seed(seed: u64) -> Result<u64> {
     if seed < TRIES { Ok(seed) } else { Err(Error::corrupt("seed of a table", format!("below {TRIES}"), seed)) }
-}
-
-/// Cells look random, so they are written as plain words in every frame.
-fn decode_cells(decoder: &mut Decoder<'_>, len: u64, width: u32) -> Result<Counters> {
-    let bits = len.checked_mul(width.into()).ok_or_else(|| Error::corrupt("cells", "fewer", len))?;
-    let words = decoder.words(bits.div_ceil(64))?;
-    Counters::from_words(words, len, width).ok_or_else(|| Error::corrupt("bits behind the last cell", "0", "1"))
 }
 
 impl Mechanism for StaticMap {
@@ -320,8 +300,7 @@ impl Assemble for StaticMap {
             shape.check_value(value)?;
             pairs.push(Pair { digest: hashing.digest(item.key), value, item: number });
         }
-        let name =
-            |item: usize| data.items.get(item).map_or(String::new(), |item| format!("`{}`", item.key.escape_ascii()));
+        let name = |item| name_of(data.items, item);
         Ok((settings, Self::of_pairs(shape, pairs, name)?, 0))
     }
 }
@@ -329,16 +308,7 @@ impl Assemble for StaticMap {
 impl StaticMap {
     /// Sorts and checks the pairs and builds the table; `name` is how an item is called in an error.
     fn of_pairs(shape: Shape, mut pairs: Vec<Pair>, name: impl Fn(usize) -> String) -> Result<Self> {
-        pairs.sort_unstable_by_key(|pair| (pair.digest, pair.item));
-        for two in pairs.windows(2) {
-            if two[0].digest == two[1].digest && two[0].value != two[1].value {
-                return Err(Error::Build {
-                    what: format!("key {} has the values {} and {}", name(two[1].item), two[0].value, two[1].value),
-                    remedy: "give each key one value".into(),
-                });
-            }
-        }
-        pairs.dedup_by_key(|pair| pair.digest);
+        distinct(&mut pairs, name)?;
         let body = Body::build(&shape, &pairs)?;
         Ok(StaticMap { shape, keys: pairs.len() as u64, body })
     }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use bouquet::capability::NoteType;
-use bouquet::kind::{Facts, Kind, Parameter, ParameterType, Text, Verb};
+use bouquet::kind::{Config, Facts, Kind, Parameter, ParameterType, Text, Verb};
 use bouquet::registry;
 
 fn each(check: impl Fn(&'static Kind, &'static Facts)) {
@@ -147,7 +147,10 @@ fn errors_and_verbs_fit_together() {
             assert!(!kind.errs(class) || kind.can(verb), "`{id}` declares {class:?} without {}", verb.name());
         }
         assert!(kind.can(Verb::Insert) || kind.can(Verb::BuildFrom), "`{id}` cannot be filled");
-        let has_values = matches!(facts.note, NoteType::Integer | NoteType::Bytes);
+        // With the settings that it needs for that, if it needs some.
+        let needed =
+            kind.needs(Verb::Get).try_fold(Config::new(facts), |config, need| config.set(need.parameter, need.word));
+        let has_values = needed.is_ok_and(|config| matches!(kind.note(&config), NoteType::Integer | NoteType::Bytes));
         assert!(!kind.can(Verb::Get) || has_values, "`{id}` gives values that no key carries");
     });
 }

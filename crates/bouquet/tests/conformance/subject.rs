@@ -352,7 +352,7 @@ impl Subject {
 
     /// Whether a key that is put into its set again is noticed: then that changes nothing, and one removal undoes it.
     pub fn is_set_of_pairs(&self) -> Result<bool, String> {
-        if self.note_type() != NoteType::Group || !self.can(Verb::Insert) {
+        if self.note_type() != NoteType::Group && !self.can(Verb::Remove) || !self.can(Verb::Insert) {
             return Ok(false);
         }
         let mut filter = self.empty(&self.config(1_000, 0.01)?)?;

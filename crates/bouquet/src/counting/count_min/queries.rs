@@ -6,6 +6,7 @@ use crate::hash::Digest;
 use crate::key::Key;
 use crate::kind::{Reply, Special, Takes};
 use crate::parts::counter_array::{CounterArray, Placement};
+use crate::parts::integers;
 use crate::shell::{Settings, hashed};
 
 /// The questions of the kind.
@@ -51,16 +52,9 @@ fn last_key(levels: u32) -> u64 {
     u64::MAX.checked_shr(64 - levels.min(64)).unwrap_or(0)
 }
 
-/// The number that these decimal digits name.
-pub(super) fn digits(key: &[u8]) -> Option<u64> {
-    std::str::from_utf8(key).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
-}
-
 /// The integer that a key of a sketch with levels is: eight little-endian bytes or, if it is to be read so, digits.
 pub(super) fn integer(key: &[u8], levels: u32, decimal: bool) -> Result<u64> {
-    let bytes = || <[u8; 8]>::try_from(key).map(u64::from_le_bytes).ok();
-    let number = if decimal { digits(key).or_else(bytes) } else { bytes() };
-    number.filter(|&number| number <= last_key(levels)).ok_or_else(|| Error::Item {
+    integers::integer(key, decimal).filter(|&number| number <= last_key(levels)).ok_or_else(|| Error::Item {
         expected: format!("an integer of {levels} bits (the setting `levels`) as key"),
         found: format!("`{}`", key.escape_ascii()),
     })

@@ -4,7 +4,7 @@
 //! of its size, so keys are split into buckets, and a bucket that is singular is tried again alone.
 
 use super::table::place;
-use super::{Pair, Shape, TRIES, bits_for, decode_cells, decode_seed, no_seed_helps};
+use super::{Pair, Shape, TRIES, bits_for, decode_seed, no_seed_helps};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, fastrange};
@@ -122,9 +122,9 @@ impl Compact {
     pub(super) fn decode(decoder: &mut Decoder<'_>, shape: &Shape, items: u64) -> Result<Self> {
         let buckets = buckets_for(items);
         let total = decoder.state().u64()?;
-        let starts = decode_cells(decoder, buckets + 1, bits_for(total))?;
-        let seeds = decode_cells(decoder, buckets, SEED_BITS)?;
-        let cells = decode_cells(decoder, total, shape.width)?;
+        let starts = decoder.cells(buckets + 1, bits_for(total))?;
+        let seeds = decoder.cells(buckets, SEED_BITS)?;
+        let cells = decoder.cells(total, shape.width)?;
         // A lookup relies on buckets that follow each other, each with a cell per slice.
         let least = bucket_cells(0)?;
         let follows = |b| starts.get(b + 1).checked_sub(starts.get(b)).is_some_and(|len| len >= least && len % 4 == 0);

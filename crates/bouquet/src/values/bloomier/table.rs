@@ -1,6 +1,6 @@
 //! The XOR table: every key's cells and its mask add up to what is stored for it. Modes `table` and `mutable`.
 
-use super::{Pair, Shape, TRIES, decode_cells, no_seed_helps};
+use super::{Pair, Shape, TRIES, no_seed_helps};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::Digest;
@@ -119,7 +119,7 @@ impl XorTable {
 
     fn decode(decoder: &mut Decoder<'_>, cell_count: u64, width: u32) -> Result<Self> {
         let seed = super::decode_seed(decoder.state().u8()?.into())?;
-        Ok(XorTable { cells: decode_cells(decoder, cell_count, width)?, seed })
+        Ok(XorTable { cells: decoder.cells(cell_count, width)?, seed })
     }
 }
 
@@ -207,6 +207,6 @@ impl Mutable {
     pub(super) fn decode(decoder: &mut Decoder<'_>, shape: &Shape, items: u64) -> Result<Self> {
         let cells = shape.table_cells(items)?;
         let which = XorTable::decode(decoder, cells, shape.width)?;
-        Ok(Mutable { which, values: decode_cells(decoder, cells, shape.value_bits())? })
+        Ok(Mutable { which, values: decoder.cells(cells, shape.value_bits())? })
     }
 }
