@@ -18,6 +18,7 @@ pub mod compressed;
 pub mod dlb;
 pub mod energy_efficient;
 pub mod error_protected;
+pub mod golomb;
 mod layout;
 pub mod memory_optimized;
 pub mod omass;
@@ -59,5 +60,6 @@ pub const FAMILY: Family = Family {
         energy_efficient::KIND,
         memory_optimized::KIND,
         dlb::KIND,
+        golomb::KIND,
     ],
 };
