@@ -116,6 +116,7 @@ pub use dynamic::split::{Split, SplitSettings};
 pub use error::{Error, Result};
 pub use files::{FileLock, abandon_saves};
 pub use key::{ByHash, Key};
+pub use membership::compacted::{Compacted, CompactedSettings};
 pub use membership::golomb::{Golomb, GolombSettings};
 pub use sets::filter_bank::{FilterBank, FilterBankSettings};
 pub use shared::{SharedBlocked, SharedBloom, SharedCounting, SharedUltraFast};

@@ -14,6 +14,7 @@ mod bits;
 mod block_layout;
 pub mod blocked;
 pub mod bloom_g;
+pub mod compacted;
 pub mod compressed;
 pub mod dlb;
 pub mod energy_efficient;
@@ -49,6 +50,7 @@ pub const FAMILY: Family = Family {
         standard::KIND,
         partitioned::KIND,
         compressed::KIND,
+        compacted::KIND,
         blocked::KIND,
         bloom_g::KIND,
         ultra_fast::KIND,
