@@ -118,6 +118,7 @@ pub use files::{FileLock, abandon_saves};
 pub use key::{ByHash, Key};
 pub use membership::compacted::{Compacted, CompactedSettings};
 pub use membership::golomb::{Golomb, GolombSettings};
+pub use membership::perfect_hash::{PerfectHash, PerfectHashSettings};
 pub use sets::filter_bank::{FilterBank, FilterBankSettings};
 pub use shared::{SharedBlocked, SharedBloom, SharedCounting, SharedUltraFast};
 pub use shell::Filter;

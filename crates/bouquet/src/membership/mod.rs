@@ -26,6 +26,7 @@ pub mod omass;
 pub mod one_hash;
 pub mod partitioned;
 pub mod pipelined;
+pub mod perfect_hash;
 mod spread;
 mod staged;
 pub mod standard;
@@ -62,6 +63,7 @@ pub const FAMILY: Family = Family {
         energy_efficient::KIND,
         memory_optimized::KIND,
         dlb::KIND,
+        perfect_hash::KIND,
         golomb::KIND,
     ],
 };
