@@ -117,6 +117,7 @@ pub use error::{Error, Result};
 pub use files::{FileLock, abandon_saves};
 pub use key::{ByHash, Key};
 pub use membership::compacted::{Compacted, CompactedSettings};
+pub use membership::egh::{Egh, EghSettings};
 pub use membership::golomb::{Golomb, GolombSettings};
 pub use membership::perfect_hash::{PerfectHash, PerfectHashSettings};
 pub use sets::filter_bank::{FilterBank, FilterBankSettings};

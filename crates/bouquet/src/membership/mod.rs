@@ -19,6 +19,7 @@ pub mod compressed;
 pub mod dlb;
 pub mod energy_efficient;
 pub mod error_protected;
+pub mod egh;
 pub mod golomb;
 mod layout;
 pub mod memory_optimized;
@@ -63,6 +64,7 @@ pub const FAMILY: Family = Family {
         energy_efficient::KIND,
         memory_optimized::KIND,
         dlb::KIND,
+        egh::KIND,
         perfect_hash::KIND,
         golomb::KIND,
     ],
