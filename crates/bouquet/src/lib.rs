@@ -120,6 +120,7 @@ pub use membership::compacted::{Compacted, CompactedSettings};
 pub use membership::egh::{Egh, EghSettings};
 pub use membership::golomb::{Golomb, GolombSettings};
 pub use membership::perfect_hash::{PerfectHash, PerfectHashSettings};
+pub use membership::two_choice::{TwoChoice, TwoChoiceSettings};
 pub use sets::filter_bank::{FilterBank, FilterBankSettings};
 pub use shared::{SharedBlocked, SharedBloom, SharedCounting, SharedUltraFast};
 pub use shell::Filter;

@@ -33,6 +33,7 @@ mod staged;
 pub mod standard;
 #[cfg(test)]
 mod testing;
+pub mod two_choice;
 pub mod ultra_fast;
 
 pub use bits::{BitFilter, Bits};
@@ -64,6 +65,7 @@ pub const FAMILY: Family = Family {
         energy_efficient::KIND,
         memory_optimized::KIND,
         dlb::KIND,
+        two_choice::KIND,
         egh::KIND,
         perfect_hash::KIND,
         golomb::KIND,
