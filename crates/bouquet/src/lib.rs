@@ -119,6 +119,7 @@ pub use key::{ByHash, Key};
 pub use membership::compacted::{Compacted, CompactedSettings};
 pub use membership::egh::{Egh, EghSettings};
 pub use membership::golomb::{Golomb, GolombSettings};
+pub use membership::partitioned_hashing::{PartitionedHashing, PartitionedHashingSettings};
 pub use membership::perfect_hash::{PerfectHash, PerfectHashSettings};
 pub use membership::two_choice::{TwoChoice, TwoChoiceSettings};
 pub use sets::filter_bank::{FilterBank, FilterBankSettings};

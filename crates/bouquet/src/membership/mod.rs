@@ -27,6 +27,7 @@ pub mod omass;
 pub mod one_hash;
 pub mod partitioned;
 pub mod pipelined;
+pub mod partitioned_hashing;
 pub mod perfect_hash;
 mod spread;
 mod staged;
@@ -66,6 +67,7 @@ pub const FAMILY: Family = Family {
         memory_optimized::KIND,
         dlb::KIND,
         two_choice::KIND,
+        partitioned_hashing::KIND,
         egh::KIND,
         perfect_hash::KIND,
         golomb::KIND,
