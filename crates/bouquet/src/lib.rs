@@ -116,6 +116,7 @@ pub use dynamic::split::{Split, SplitSettings};
 pub use error::{Error, Result};
 pub use files::{FileLock, abandon_saves};
 pub use key::{ByHash, Key};
+pub use membership::best_of_n::{BestOfN, BestOfNSettings};
 pub use membership::compacted::{Compacted, CompactedSettings};
 pub use membership::egh::{Egh, EghSettings};
 pub use membership::golomb::{Golomb, GolombSettings};

@@ -10,6 +10,7 @@
 //! [`error_protected`] for memories that fail. [`omass`] and [`dlb`] tell which of several sets hold a key, [`memory_optimized`] its value.
 
 pub mod banked;
+pub mod best_of_n;
 mod bits;
 mod block_layout;
 pub mod blocked;
@@ -68,6 +69,7 @@ pub const FAMILY: Family = Family {
         dlb::KIND,
         two_choice::KIND,
         partitioned_hashing::KIND,
+        best_of_n::KIND,
         egh::KIND,
         perfect_hash::KIND,
         golomb::KIND,
