@@ -120,6 +120,7 @@ pub use membership::best_of_n::{BestOfN, BestOfNSettings};
 pub use membership::compacted::{Compacted, CompactedSettings};
 pub use membership::egh::{Egh, EghSettings};
 pub use membership::golomb::{Golomb, GolombSettings};
+pub use membership::optihash::{Optihash, OptihashSettings};
 pub use membership::partitioned_hashing::{PartitionedHashing, PartitionedHashingSettings};
 pub use membership::perfect_hash::{PerfectHash, PerfectHashSettings};
 pub use membership::two_choice::{TwoChoice, TwoChoiceSettings};

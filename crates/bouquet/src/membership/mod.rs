@@ -8,6 +8,11 @@
 //! around 1 % and [`blocked`] below; [`bloom_g`] when single word reads count, [`one_hash`] when hash calls do.
 //! [`banked`] is for memories in banks, [`pipelined`] and [`energy_efficient`] for hardware in which hash functions cost, and
 //! [`error_protected`] for memories that fail. [`omass`] and [`dlb`] tell which of several sets hold a key, [`memory_optimized`] its value.
+//! around 1 % and [`blocked`] below; [`bloom_g`] when single word reads count, [`one_hash`] when hash calls do. For a set that
+//! does not change, [`perfect_hash`] is the smallest with fast lookups and [`golomb`] the smallest message; for a few
+//! integers of a small universe [`egh`] makes no error at all. [`two_choice`],
+//! [`partitioned_hashing`], [`best_of_n`] and [`optihash`] buy a lower rate in the same bits with the time that it takes to choose a
+//! hash family for each key, for each group of keys or for the filter.
 
 pub mod banked;
 pub mod best_of_n;
@@ -26,6 +31,7 @@ mod layout;
 pub mod memory_optimized;
 pub mod omass;
 pub mod one_hash;
+pub mod optihash;
 pub mod partitioned;
 pub mod pipelined;
 pub mod partitioned_hashing;
@@ -70,6 +76,7 @@ pub const FAMILY: Family = Family {
         two_choice::KIND,
         partitioned_hashing::KIND,
         best_of_n::KIND,
+        optihash::KIND,
         egh::KIND,
         perfect_hash::KIND,
         golomb::KIND,
