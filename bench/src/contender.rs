@@ -34,9 +34,12 @@ pub trait Contender<K: BenchKey>: Sized + Sync {
     /// Whether it has batch forms.
     const BATCH: bool = false;
 
+    /// Whether keys can be inserted in batches, one after the other: not so where a filter is built once of all keys.
+    const BATCH_INSERT: bool = Self::BATCH;
+
     /// Inserts many keys.
     fn insert_batch(&mut self, _keys: &[K]) {
-        unreachable!("only called when BATCH is set")
+        unreachable!("only called when BATCH_INSERT is set")
     }
 
     /// `answers[i]` is to be the answer for `keys[i]`.

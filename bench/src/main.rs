@@ -12,6 +12,7 @@
 //! random cache line, which is what any filter must pay. The table shows medians, the record also the least and the
 //! largest value. `stores` measures the packed stores alone, beside plain vectors. To add a peer, see [`contender::Contender`].
 
+mod built_once;
 mod contender;
 mod floor;
 mod keys;

@@ -342,7 +342,7 @@ impl<K: BenchKey, C: Contender<K>> Racer<K> for Runner<C> {
                 sample.put(Metric::Load, elapsed.as_secs_f64() * 1e3);
                 Self::all_found("after loading", work, count(&loaded, present))?;
             }
-            Step::FillBatch if C::BATCH => {
+            Step::FillBatch if C::BATCH_INSERT => {
                 let Some(Filled { filter, filling, .. }) = filled::<K, C>(work, fills, fill_batch) else {
                     return Ok(());
                 };

@@ -17,6 +17,7 @@ use bouquet::membership::{Access, BitFilter};
 use bouquet::shared::SharedBitFilter;
 use bouquet::{AnyFilter, Bloom, SharedBlocked, SharedBloom, SharedCounting, SharedUltraFast};
 
+use crate::built_once;
 use crate::contender::Contender;
 use crate::keys::BenchKey;
 use crate::measure::Entry;
@@ -38,6 +39,10 @@ pub fn all<K: BenchKey>() -> Vec<Entry<K>> {
         Entry::of::<SharedCounting>(),
         Entry::of::<Cuckoo>(),
         Entry::of::<Quotient>(),
+        Entry::of::<built_once::Fuse<8>>(),
+        Entry::of::<built_once::Fuse<16>>(),
+        Entry::of::<built_once::Minimal>(),
+        Entry::of::<built_once::Coded>(),
         Entry::of::<Handle<UltraFast>>(),
         Entry::of::<Handle<Bloom>>(),
     ]

@@ -12,6 +12,7 @@ mod fastbloom;
 mod growable_bloom_filter;
 mod parquet;
 mod probabilistic_collections;
+mod ptr_hash;
 mod qfilter;
 mod sbbf_rs_safe;
 mod xorf;
@@ -34,6 +35,8 @@ pub fn all<K: BenchKey>() -> Vec<Entry<K>> {
         Entry::of::<fastbloom::Atomic>(),
         Entry::of::<xorf::Fuse8>(),
         Entry::of::<xorf::Fuse16>(),
+        Entry::of::<ptr_hash::Fingerprints<8>>(),
+        Entry::of::<ptr_hash::Fingerprints<16>>(),
         Entry::of::<qfilter::Quotient>(),
         Entry::of::<datasketches::Bloom>(),
         Entry::of::<cuckoofilter::Cuckoo>(),

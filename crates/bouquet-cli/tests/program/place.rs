@@ -188,9 +188,9 @@ pub fn kinds_that_can(verbs: &str) -> Vec<Value> {
     kinds
 }
 
-/// Whether a kind, as the program tells of it, takes keys with nothing behind a TAB.
+/// Whether a kind, as the program tells of it, takes any keys, with nothing behind a TAB. What is not hashed is to be an integer.
 pub fn takes_bare_keys(kind: &Value) -> bool {
-    kind["note"] == "none" || kind["note"] == "amount"
+    (kind["note"] == "none" || kind["note"] == "amount") && kind["hashes"] == true
 }
 
 /// The names of those kinds.

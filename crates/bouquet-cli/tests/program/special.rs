@@ -241,3 +241,34 @@ fn a_filter_is_folded_to_half_its_size() {
     place.run(&["build", "keys", "-o", "keyed", "--secret", "key", "--set", "bits=8192"]).found();
     place.run(&["ask", "keyed", "halve", "-o", "half", "--secret", "key"]).fails(&["keyed: ", "depend on its size"]);
 }
+
+#[test]
+fn known_strangers_are_for_kinds_that_use_them() {
+    let place = Place::new();
+    place.file("route", lines(1..=20));
+    place.file("others", lines(21..=120));
+    let build = ["build", "route", "-o", "f", "--absent", "others", "--kind"];
+    place.run(&[build.as_slice(), &["optihash", "--set", "bits=256", "--set", "hashes=1"]].concat()).found();
+    place.run(&["query", "f", "others"]).nothing();
+    assert_eq!(place.run(&["query", "f", "route"]).found().lines().len(), 20);
+    let info = place.run(&["info", "f"]).found().text();
+    assert!(info.contains("known strangers") && info.contains("false positives among them"), "{info}");
+    place.run(&[build.as_slice(), &["golomb"]].concat()).fails(&["`golomb` has no use for --absent", "optihash"]);
+    place.run(&["add", "f", "others"]).fails(&["f: `optihash` is built once: build it again with all keys"]);
+}
+
+#[test]
+fn integers_in_digits_are_listed_as_they_came() {
+    let place = Place::new();
+    place.file("ids", "807\n249\n");
+    let zone =
+        ["--kind", "egh", "--items", "2", "--set", "universe=1000", "--set", "decimal=yes", "--set", "cells=counters"];
+    place.run(&[&["build", "ids", "-o", "f"], zone.as_slice()].concat()).found();
+    assert_eq!(place.run(&["list", "f"]).found().lines(), ["249", "807"]);
+    let sums = place.run(&["ask", "f", "symmetric"]).found().text();
+    assert!(sums.contains("1056") && sums.contains("200943"), "{sums}");
+    place.run_with(&["add", "f"], "5\n").fails(&["f", "more than 2 elements"]);
+    place.run_with(&["remove", "f"], "807\n").found();
+    place.run_with(&["query", "f"], "807\n249\n").found();
+    place.run_with(&["query", "-q", "f"], "807\n").nothing();
+}
