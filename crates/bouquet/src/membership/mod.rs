@@ -6,10 +6,11 @@
 //! Take [`standard`] when unsure; [`partitioned`] when the slices are to be read in parallel or one exact rate formula
 //! matters; [`compressed`] when the filter is sent more often than it is asked. For speed take [`ultra_fast`] at rates
 //! around 1 % and [`blocked`] below; [`bloom_g`] when single word reads count, [`one_hash`] when hash calls do.
+//!
 //! [`banked`] is for memories in banks, [`pipelined`] and [`energy_efficient`] for hardware in which hash functions cost, and
 //! [`error_protected`] for memories that fail. [`omass`] and [`dlb`] tell which of several sets hold a key, [`memory_optimized`] its value.
-//! around 1 % and [`blocked`] below; [`bloom_g`] when single word reads count, [`one_hash`] when hash calls do. For a set that
-//! does not change, [`perfect_hash`] is the smallest with fast lookups and [`golomb`] the smallest message; for a few
+//!
+//! For a set that does not change, [`perfect_hash`] is the smallest with fast lookups and [`golomb`] the smallest message; for a few
 //! integers of a small universe [`egh`] makes no error at all. [`two_choice`],
 //! [`partitioned_hashing`], [`best_of_n`] and [`optihash`] buy a lower rate in the same bits with the time that it takes to choose a
 //! hash family for each key, for each group of keys or for the filter.
@@ -23,9 +24,9 @@ pub mod bloom_g;
 pub mod compacted;
 pub mod compressed;
 pub mod dlb;
+pub mod egh;
 pub mod energy_efficient;
 pub mod error_protected;
-pub mod egh;
 pub mod golomb;
 mod layout;
 pub mod memory_optimized;
@@ -33,9 +34,9 @@ pub mod omass;
 pub mod one_hash;
 pub mod optihash;
 pub mod partitioned;
-pub mod pipelined;
 pub mod partitioned_hashing;
 pub mod perfect_hash;
+pub mod pipelined;
 mod spread;
 mod staged;
 pub mod standard;
