@@ -163,7 +163,7 @@ impl Grouped {
         let bits = ((self.bits as f64 * scale).round() as u64).clamp(1, 1 << 20);
         let groups = ((self.groups as f64 * scale).round() as u64).clamp(1, 1 << 16) as usize;
         let hashes = self.hashes.min(64);
-        let mut random = SplitMix::new(0x6772_6f75_7065_64);
+        let mut random = SplitMix::new(0x0067_726f_7570_6564);
         let mut starts = vec![0usize; groups + 1];
         (0..keys).for_each(|_| starts[random.below(groups as u64) as usize + 1] += 1);
         (0..groups).for_each(|group| starts[group + 1] += starts[group]);

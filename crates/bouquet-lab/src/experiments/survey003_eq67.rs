@@ -30,26 +30,34 @@ fn saving(base: &Pipelined, stages: StagePlan, first: Option<u32>, queries: &[u6
     Ok(1.0 - filter.work().mean(|work| work.evaluations) / f64::from(K))
 }
 
+/// What is measured of a filter.
+struct Run {
+    /// What two stages save, by the functions of the first.
+    two: Vec<f64>,
+    /// What a stage for each function saves.
+    full: f64,
+    fill: f64,
+}
+
 fn run(lab: &Lab) -> Result<Report> {
     let (rounds, queries) = (lab.rounds(60, 6), 20_000);
     let stages: Vec<u32> = (1..K).collect();
-    // For each filter: what two stages save, what a stage for each function saves, and the fill.
     let runs = lab.try_play("queries", rounds, |random| {
         let mut base = Pipelined::with_size(M, K)?;
         base.insert_batch(&keys(random, N));
         let asked = keys(random, queries);
         let two =
             stages.iter().map(|&k1| saving(&base, StagePlan::Two, Some(k1), &asked)).collect::<Result<Vec<_>>>()?;
-        Ok((two, saving(&base, StagePlan::Full, None, &asked)?, base.bits().fill()))
+        Ok(Run { two, full: saving(&base, StagePlan::Full, None, &asked)?, fill: base.bits().fill() })
     })?;
-    let rho = runs.iter().map(|run| run.2).sum::<f64>() / rounds as f64;
-    let mean = |of: &dyn Fn(&(Vec<f64>, f64, f64)) -> f64| Mean::of(&runs.iter().map(of).collect::<Vec<_>>());
-    let measured: Vec<(u32, Mean)> = stages.iter().enumerate().map(|(i, &k1)| (k1, mean(&|run| run.0[i]))).collect();
+    let rho = runs.iter().map(|run| run.fill).sum::<f64>() / rounds as f64;
+    let mean = |of: &dyn Fn(&Run) -> f64| Mean::of(&runs.iter().map(of).collect::<Vec<_>>());
+    let measured: Vec<(u32, Mean)> = stages.iter().enumerate().map(|(i, &k1)| (k1, mean(&|run| run.two[i]))).collect();
     let k = f64::from(K);
     let right = |k1: u32| pipeline::saving(&[k1, K - k1], rho);
     // As printed: (k₂ + (k₁ - k)(1 - e^(-k₁/m)))/k.
     let printed = |k1: u32| (f64::from(K - k1) - f64::from(K - k1) * (1.0 - (-f64::from(k1) / M as f64).exp())) / k;
-    let full = mean(&|run| run.1);
+    let full = mean(&|run| run.full);
     let full_theory = pipeline::saving(&[1; K as usize], rho);
     let plot = Plot::new(
         Axis::linear("functions of the first stage, k₁").range(0.5, 7.5),

@@ -310,8 +310,9 @@ unsafe extern "C" fn enter<F: Fn(&mut Call<'_>) -> Outcome + Copy>(
     args: *const RedisString,
     count: c_int,
 ) -> c_int {
-    // SAFETY: `F` is a function's own type, of which there is one value, without bytes; it exists, for `entry` was given it.
-    let run = unsafe { std::mem::MaybeUninit::<F>::uninit().assume_init() };
+    // SAFETY: `F` is a function's own type, of which there is one value; it exists, for `entry` was given it, and has no bytes, so that
+    // any aligned address is its place.
+    let run = unsafe { std::ptr::NonNull::<F>::dangling().as_ref() };
     // SAFETY: the server's arguments live until this returns.
     let args = unsafe { std::slice::from_raw_parts(args, usize::try_from(count).unwrap_or(0)) };
     let mut call = Call { ctx, args, events: Vec::new() };
