@@ -13,7 +13,7 @@ pub fn ask(call: &mut Call<'_>) -> Outcome {
     let filter = read(call)?;
     let special = filter.kind().special(call.text(2)?, false)?;
     match special.takes {
-        Takes::Key | Takes::Item => {
+        Takes::Key | Takes::Item | Takes::Pair => {
             let replies: Result<Vec<_>, Failure> = arguments(call, filter, special)?
                 .into_iter()
                 .map(|argument| told(filter.ask(special.name, argument)?))
@@ -33,7 +33,7 @@ pub fn act(call: &mut Call<'_>) -> Outcome {
     call.at_least(3)?;
     let special = read(call)?.kind().special(call.text(2)?, true)?;
     let reply = match special.takes {
-        Takes::Key | Takes::Item => {
+        Takes::Key | Takes::Item | Takes::Pair => {
             let arguments = arguments(call, read(call)?, special)?;
             let mut replies = Vec::with_capacity(arguments.len());
             let mut failed = None;
@@ -77,7 +77,7 @@ fn arguments<'a>(call: &Call<'a>, filter: &AnyFilter, special: &SpecialFacts) ->
     call.at_least(4)?;
     let items = items(call, 3, special.note(filter.note()))?;
     let argument =
-        |item: Item<'a>| if special.takes == Takes::Item { Argument::Item(item) } else { Argument::Key(item.key) };
+        |item: Item<'a>| if special.takes == Takes::Key { Argument::Key(item.key) } else { Argument::Item(item) };
     Ok(items.into_iter().map(argument).collect())
 }
 
