@@ -214,6 +214,10 @@ impl Scheduler for Adaptive {
             return Err(Error::corrupt("first stage", format!("{least} to {hashes} functions"), self.first));
         }
         [self.tick, self.arrived, self.token] = [state.u64()?, state.u64()?, state.u64()?];
+        // From here on, no number of single queries overflows.
+        if self.tick.max(self.token) > u64::MAX / 2 {
+            return Err(Error::corrupt("ticks and tokens", "at most 2^63 - 1", self.tick.max(self.token)));
+        }
         [self.arrivals, self.positive] = [state.f64()?, state.f64()?];
         if !(self.arrivals >= 0.0 && self.arrivals.is_finite() && (0.0..=1.0).contains(&self.positive)) {
             return Err(Error::corrupt("averages", "numbers of keys and a share", self.arrivals));
