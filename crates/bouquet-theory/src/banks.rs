@@ -32,7 +32,7 @@ pub fn without_conflict(k: u32, banks: u64) -> f64 {
 /// use bouquet_theory::banks::busiest;
 /// assert_eq!((busiest(1, 8), busiest(7, 1)), (1.0, 7.0));
 /// assert!((busiest(2, 2) - 1.5).abs() < 1e-12);
-/// assert!((busiest(7, 8) - 2.5553).abs() < 1e-4);
+/// assert!((busiest(7, 8) - 2.3933).abs() < 1e-4);
 /// ```
 pub fn busiest(k: u32, banks: u64) -> f64 {
     let k = k.min(64) as usize;
