@@ -182,6 +182,8 @@ pub struct StaticSet {
     /// Distinct keys.
     keys: u64,
     table: Table,
+    /// Whether the table is one whose look-up is inlined: fingerprints of eight bits in three cells, and nothing else.
+    inlined: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -191,6 +193,16 @@ enum Table {
 }
 
 impl StaticSet {
+    fn of(shape: Shape, keys: u64, table: Table) -> Self {
+        let inlined = shape.mode == Mode::Fuse && shape.width() == fuse::BYTE && shape.values == 1 && keys > 0;
+        StaticSet { shape, keys, table, inlined }
+    }
+
+    #[inline(never)]
+    fn test_called<K: Key + ?Sized>(&self, hashing: &Hashing, key: &K) -> bool {
+        self.test(Hashed { digest: key.digest(hashing), bytes: &[] })
+    }
+
     /// The set of `keys` keys, whose digests and values `record` gives; `name` is how one is called in an error.
     fn build(
         shape: Shape,
@@ -202,7 +214,7 @@ impl StaticSet {
         if shape.mode == Mode::Fuse
             && let Some(table) = FuseTable::build(keys, shape.width(), false, |key| content(record(key)))?
         {
-            return Ok(StaticSet { shape, keys: keys as u64, table: Table::Fuse(table) });
+            return Ok(Self::of(shape, keys as u64, Table::Fuse(table)));
         }
         let of_key = |item: usize| {
             let (digest, value) = record(item);
@@ -228,7 +240,7 @@ impl StaticSet {
             }
             Table::Minimal(minimal, slots)
         };
-        Ok(StaticSet { shape, keys, table })
+        Ok(Self::of(shape, keys, table))
     }
 
     fn bits(&self) -> u64 {
@@ -341,7 +353,7 @@ impl Mechanism for StaticSet {
                 Table::Minimal(minimal, decoder.cells(keys, shape.width())?)
             }
         };
-        Ok((StaticSet { shape, keys, table }, 0))
+        Ok((Self::of(shape, keys, table), 0))
     }
 
     #[inline]
@@ -370,6 +382,16 @@ impl Lookup for StaticSet {
 }
 
 impl Test for StaticSet {
+    #[inline(always)]
+    fn test_key<K: Key + ?Sized>(&self, hashing: &Hashing, key: &K) -> bool {
+        // What a loop over keys asks once.
+        if let (true, Table::Fuse(table)) = (self.inlined & hashing.is_folded(), &self.table) {
+            let digest = key.digest(hashing);
+            return table.holds_byte(digest, digest.h2);
+        }
+        self.test_called(hashing, key)
+    }
+
     #[inline(always)]
     fn test(&self, key: Hashed<'_>) -> bool {
         match &self.table {

@@ -15,6 +15,9 @@ use crate::simd::prefetch;
 use crate::store::{Counters, read_window};
 use crate::theory::perfect;
 
+/// The width of cells that are read fastest.
+pub(crate) const BYTE: u32 = 8;
+
 /// Cells per key.
 pub(crate) const CELLS: usize = 3;
 
@@ -176,6 +179,13 @@ impl FuseTable {
     #[inline(always)]
     pub(crate) fn holds(&self, digest: Digest, content: u64) -> bool {
         (self.read(digest) ^ content) & self.cells.max() == 0
+    }
+
+    /// The same where cells are [bytes](BYTE).
+    #[inline(always)]
+    pub(crate) fn holds_byte(&self, digest: Digest, content: u64) -> bool {
+        let cells = self.layout.cells(self.layout.word(digest));
+        (sum::<8>(self.cells.words(), cells) ^ content) as u8 == 0
     }
 
     /// The sum of a key's cells.
