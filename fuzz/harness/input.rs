@@ -118,10 +118,11 @@ impl Input<'_> {
         (plan.bits <= MAX_BITS).then_some(config)
     }
 
-    pub fn shape(&mut self) -> Shape {
+    pub fn shape(&mut self, kind: &Kind) -> Shape {
         let key_lens = [8, 8, 8, 4, 1, 16, 0, 70];
         let value_lens = [8, 8, 0, 1, 3, 4, 16, 200];
-        Shape { key_len: key_lens[self.below(8)], value_len: value_lens[self.below(8)] }
+        let integers = !kind.hashes_keys();
+        Shape { key_len: key_lens[self.below(8)], value_len: value_lens[self.below(8)], integers }
     }
 
     pub fn key(&mut self, shape: &Shape) -> Vec<u8> {
@@ -156,6 +157,8 @@ impl Input<'_> {
 pub struct Shape {
     key_len: usize,
     value_len: usize,
+    /// Whether keys are integers, for kinds that do not hash them.
+    integers: bool,
 }
 
 /// The number of different keys.
@@ -164,6 +167,9 @@ pub const KEYS: u8 = 64;
 /// The key of a number. A quarter have other lengths than the usual one, zeros at their ends among them.
 pub fn key(shape: &Shape, choice: u8) -> Vec<u8> {
     let number = choice % KEYS;
+    if shape.integers {
+        return u64::from(number).to_le_bytes().to_vec();
+    }
     if number < 48 {
         let mut key = vec![0; shape.key_len];
         key.iter_mut().zip([number, 0, 0xff, number]).for_each(|(byte, value)| *byte = value);

@@ -24,10 +24,11 @@ impl Pair {
         Pair { filter, held: BTreeMap::new(), void: false }
     }
 
-    /// Whether a key has one value, the last that it was inserted with: a table of values, as against a set of pairs.
+    /// Whether a key has one value, the last that it was inserted with: a table of values, which knows the answer for every key, as
+    /// against a set of pairs.
     fn is_table(&self) -> bool {
         let filter = &self.filter;
-        filter.can(Verb::Get) && filter.can(Verb::Remove) && !filter.can(Verb::List)
+        filter.can(Verb::Get) && filter.can(Verb::Remove) && !self.errs(ErrorClass::Unknown)
     }
 
     pub fn hold(&mut self, key: Vec<u8>, note: OwnedNote) {

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bouquet::foreign::{BloomShape, RedisBloom, RedisCountMin};
+use bouquet::foreign::{BloomShape, RedisBloomChain, RedisCountMin};
 
 const ITEMS: usize = 1_000_000;
 
@@ -14,7 +14,7 @@ fn main() -> bouquet::Result<()> {
         run();
         println!("{name},{:.1}", start.elapsed().as_nanos() as f64 / ITEMS as f64);
     };
-    let mut bloom = RedisBloom::new(&BloomShape { capacity: ITEMS as u64, ..Default::default() }, u64::MAX)?;
+    let mut bloom = RedisBloomChain::new(&BloomShape { capacity: ITEMS as u64, ..Default::default() }, u64::MAX)?;
     time("BF.MADD", &mut || {
         for name in &names {
             let _ = black_box(bloom.insert(name));

@@ -1,7 +1,7 @@
 //! `BF.*`: RedisBloom's Bloom filters, with the options that Valkey's have beside them.
 
 use bouquet::Error;
-use bouquet::foreign::{BloomShape, Link, RedisBloom, murmur64a};
+use bouquet::foreign::{BloomShape, Link, RedisBloomChain, murmur64a};
 
 use crate::command::{Command, GROWS, READS, READS_FAST};
 use crate::config;
@@ -39,8 +39,8 @@ pub fn refuse_existing<T>(slot: Slot<T>) -> Result<(), Failure> {
     }
 }
 
-fn made(shape: &BloomShape, call: &Call<'_>) -> Result<RedisBloom, Failure> {
-    RedisBloom::new(shape, config::most_bytes(call)).map_err(|error| match error {
+fn made(shape: &BloomShape, call: &Call<'_>) -> Result<RedisBloomChain, Failure> {
+    RedisBloomChain::new(shape, config::most_bytes(call)).map_err(|error| match error {
         Error::TooLarge { .. } => TOO_LARGE.into(),
         _ => "ERR could not create filter".into(),
     })
@@ -73,7 +73,7 @@ fn reserve(call: &mut Call<'_>) -> Outcome {
     if fixed {
         shape.expansion = None;
     }
-    refuse_existing(call.write::<RedisBloom>(1))?;
+    refuse_existing(call.write::<RedisBloomChain>(1))?;
     let filter = made(&shape, call)?;
     call.create(1, filter)?;
     call.changed(1, c"bf.reserve");
@@ -83,12 +83,12 @@ fn reserve(call: &mut Call<'_>) -> Outcome {
 /// Adds the arguments from `first` on to the filter, which is made if `shape` says how.
 fn add_all(call: &mut Call<'_>, first: usize, shape: Option<&BloomShape>, single: bool) -> Outcome {
     let most = config::most_bytes(call);
-    if let (Slot::Missing, Some(shape)) = (call.write::<RedisBloom>(1), shape) {
+    if let (Slot::Missing, Some(shape)) = (call.write::<RedisBloomChain>(1), shape) {
         let filter = made(shape, call)?;
         call.create(1, filter)?;
     }
     let items: Vec<&[u8]> = call.args_from(first).collect();
-    let filter = call.write::<RedisBloom>(1).or(NOT_FOUND)?;
+    let filter = call.write::<RedisBloomChain>(1).or(NOT_FOUND)?;
     let mut replies = Vec::with_capacity(items.len());
     let mut stopped = None;
     for item in &items {
@@ -204,7 +204,7 @@ fn check_scale(call: &Call<'_>, shape: &BloomShape, wanted: u64) -> Result<(), F
 
 /// Whether items are in; where there is no filter, none is.
 fn held(call: &Call<'_>) -> Vec<i64> {
-    match call.read::<RedisBloom>(1) {
+    match call.read::<RedisBloomChain>(1) {
         Slot::Found(filter) => call.args_from(2).map(|item| filter.contains(item).into()).collect(),
         _ => vec![0; call.len() - 2],
     }
@@ -226,7 +226,7 @@ fn number(number: u64) -> Reply {
 
 fn card(call: &mut Call<'_>) -> Outcome {
     call.exactly(2)?;
-    match call.read::<RedisBloom>(1) {
+    match call.read::<RedisBloomChain>(1) {
         Slot::Missing => Ok(Reply::Int(0)),
         slot => Ok(number(slot.or(NOT_FOUND)?.items())),
     }
@@ -236,7 +236,7 @@ fn info(call: &mut Call<'_>) -> Outcome {
     if !(2..=3).contains(&call.len()) {
         return Err(Failure::Arity);
     }
-    let filter = call.read::<RedisBloom>(1).or(NOT_FOUND)?;
+    let filter = call.read::<RedisBloomChain>(1).or(NOT_FOUND)?;
     let expansion = || filter.expansion().map_or(Reply::Null, |expansion| Reply::Int(expansion.into()));
     if call.len() == 3 {
         let is = |word| call.is(2, word);
@@ -282,7 +282,7 @@ pub fn labelled<const N: usize>(pairs: [(&'static str, Reply); N]) -> Reply {
 
 fn debug(call: &mut Call<'_>) -> Outcome {
     call.exactly(2)?;
-    let filter = call.read::<RedisBloom>(1).or(NOT_FOUND)?;
+    let filter = call.read::<RedisBloomChain>(1).or(NOT_FOUND)?;
     let mut lines = vec![Reply::Bytes(format!("size:{}", filter.items()).into_bytes())];
     for (link, array) in filter.links().zip(filter.arrays()) {
         let &Link { items, capacity, rate, bits, hashes, .. } = link;
@@ -297,7 +297,7 @@ fn debug(call: &mut Call<'_>) -> Outcome {
 
 fn scandump(call: &mut Call<'_>) -> Outcome {
     call.exactly(3)?;
-    let filter = call.read::<RedisBloom>(1).or(NOT_FOUND)?;
+    let filter = call.read::<RedisBloomChain>(1).or(NOT_FOUND)?;
     let at = call.int(2).ok_or("Second argument must be numeric")?;
     let (next, bytes) = match u64::try_from(at) {
         Ok(0) => (1, filter.header()),
@@ -315,9 +315,9 @@ fn loadchunk(call: &mut Call<'_>) -> Outcome {
     let at = call.int(2).ok_or("ERR Second argument must be numeric")?;
     let bytes = call.arg(3);
     let most = config::most_bytes(call);
-    match call.write::<RedisBloom>(1) {
+    match call.write::<RedisBloomChain>(1) {
         Slot::Missing if at == 1 => {
-            let filter = RedisBloom::from_header(bytes, most).map_err(|error| refused(&error))?;
+            let filter = RedisBloomChain::from_header(bytes, most).map_err(|error| refused(&error))?;
             call.create(1, filter)?;
         }
         slot => {
@@ -339,8 +339,8 @@ fn refused(error: &Error) -> Failure {
 
 fn load_dump(call: &mut Call<'_>) -> Outcome {
     call.exactly(3)?;
-    refuse_existing(call.write::<RedisBloom>(1))?;
-    let filter = RedisBloom::from_dump(call.arg(2), config::most_bytes(call)).map_err(|error| refused(&error))?;
+    refuse_existing(call.write::<RedisBloomChain>(1))?;
+    let filter = RedisBloomChain::from_dump(call.arg(2), config::most_bytes(call)).map_err(|error| refused(&error))?;
     call.create(1, filter)?;
     call.changed(1, c"bf.load");
     Ok(Reply::Done)
@@ -348,7 +348,7 @@ fn load_dump(call: &mut Call<'_>) -> Outcome {
 
 static SLOT: TypeSlot = TypeSlot::new();
 
-impl Value for RedisBloom {
+impl Value for RedisBloomChain {
     const NAME: &'static std::ffi::CStr = c"MBbloom--";
     const VERSION: u32 = 4;
     const SLOT: &'static TypeSlot = &SLOT;
@@ -370,8 +370,9 @@ impl Value for RedisBloom {
             let link = Link { items: load.unsigned()?, capacity, rate, bits_per_key, bits, log2_bits, hashes };
             parts.push((link, array));
         }
-        let extension = if RedisBloom::is_extended(options) { Some((load.double()?, load.unsigned()?)) } else { None };
-        RedisBloom::from_parts((items, options, growth, extension), parts).map_err(|error| error.to_string())
+        let extension =
+            if RedisBloomChain::is_extended(options) { Some((load.double()?, load.unsigned()?)) } else { None };
+        RedisBloomChain::from_parts((items, options, growth, extension), parts).map_err(|error| error.to_string())
     }
 
     fn save(&self, save: &mut Save) {

@@ -28,7 +28,7 @@ fn load(module: &mut server::Module, words: &[String]) -> Result<(), String> {
     // Filters of every size count in the server's memory.
     bouquet::store::keep_to_allocator();
     config::read(words)?;
-    module.value::<bouquet::foreign::RedisBloom>()?;
+    module.value::<bouquet::foreign::RedisBloomChain>()?;
     module.value::<bouquet::foreign::RedisCuckoo>()?;
     module.value::<bouquet::foreign::RedisCountMin>()?;
     module.value::<bouquet::foreign::RedisTopK>()?;

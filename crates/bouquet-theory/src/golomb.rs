@@ -34,11 +34,13 @@ pub fn least_bits_per_key(q: f64) -> f64 {
 ///
 /// ```
 /// use bouquet_theory::golomb::best_divisor;
-/// assert_eq!([100.0, 256.0, 1000.0].map(|gap: f64| best_divisor(gap.recip())), [69, 178, 693]);
+/// assert_eq!([100.0, 256.0, 1000.0].map(|gap: f64| best_divisor(gap.recip())), [69, 177, 693]);
 /// ```
 pub fn best_divisor(q: f64) -> u64 {
-    // -1 / log2(1 - q): infinite for q = 0, which the cast turns into the largest number.
-    let exact = -std::f64::consts::LN_2 / (-probability(q)).ln_1p();
+    // The least M with z^M + z^(M+1) <= 1 (Gallager and Van Voorhis, 1975): infinite for q = 0, which the cast turns into the largest
+    // number.
+    let q = probability(q);
+    let exact = -(2.0 - q).ln() / (-q).ln_1p();
     (exact.ceil() as u64).clamp(1, 1 << 62)
 }
 

@@ -49,8 +49,8 @@ const WORTH_A_PASS: f64 = 0.001;
 ///
 /// ```
 /// use bouquet_theory::selection::select;
-/// // Two keys, a group each; family 1 puts both on bit 3.
-/// let positions = |key: usize, family: u32, out: &mut Vec<u64>| out.push(if family == 1 { 3 } else { key as u64 });
+/// // Two keys, a group each: the first is on bit 3 in any case, the second in family 1.
+/// let positions = |key: usize, family: u32, out: &mut Vec<u64>| out.push(if key == 0 || family == 1 { 3 } else { 5 });
 /// assert_eq!(select(8, &[0, 1, 2], 2, 3, positions).ones, 1);
 /// ```
 pub fn select(
@@ -287,7 +287,7 @@ impl Outlook {
     ///
     /// ```
     /// use bouquet_theory::selection::Outlook;
-    /// assert_eq!(Outlook::new(1, 0.5, 100).fewest(), 100, "a single trial promises nothing better than the worst");
+    /// assert_eq!(Outlook::new(2, 0.5, 100).fewest(), 50, "the better of two is at the median");
     /// assert!(Outlook::new(1_000, 0.5, 100).fewest() < 40);
     /// ```
     pub fn fewest(&self) -> u64 {

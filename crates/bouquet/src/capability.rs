@@ -833,6 +833,8 @@ impl Overlap {
     /// ```
     #[must_use]
     pub fn of(a: Estimate, b: Estimate, union: Estimate, error: impl Fn(f64) -> f64) -> Self {
+        // No union has fewer keys than either set, whatever was estimated of damaged bits.
+        let union = Estimate { keys: union.keys.max(a.keys).max(b.keys), ..union };
         let keys = (a.keys + b.keys - union.keys).min(a.keys.min(b.keys)).max(0.0);
         let [a_variance, b_variance, union_variance, common_variance] =
             [a.standard_error, b.standard_error, union.standard_error, error(keys)].map(|error| error * error);

@@ -1,7 +1,7 @@
 //! Filters that RedisBloom 2.4.20 dumped answer here as they did there, and are dumped again byte for byte.
 
 use bouquet::foreign::{
-    BloomShape, CuckooShape, RedisBloom, RedisCountMin, RedisCuckoo, RedisTopK, murmur2, murmur64a,
+    BloomShape, CuckooShape, RedisBloomChain, RedisCountMin, RedisCuckoo, RedisTopK, murmur2, murmur64a,
 };
 use bouquet::{Error, hash::SplitMix};
 use serde_json::Value;
@@ -61,21 +61,21 @@ fn recorded() -> Vec<Recorded> {
 
 /// A chain of either family.
 enum Chain {
-    Bloom(RedisBloom),
+    Bloom(RedisBloomChain),
     Cuckoo(RedisCuckoo),
 }
 
 impl Chain {
     fn from_header(family: &str, header: &[u8], most_bytes: u64) -> Result<Self, Error> {
         match family {
-            "BF" => RedisBloom::from_header(header, most_bytes).map(Chain::Bloom),
+            "BF" => RedisBloomChain::from_header(header, most_bytes).map(Chain::Bloom),
             _ => RedisCuckoo::from_header(header, most_bytes).map(Chain::Cuckoo),
         }
     }
 
     fn from_dump(family: &str, dump: &[u8], most_bytes: u64) -> Result<Self, Error> {
         match family {
-            "BF" => RedisBloom::from_dump(dump, most_bytes).map(Chain::Bloom),
+            "BF" => RedisBloomChain::from_dump(dump, most_bytes).map(Chain::Bloom),
             _ => RedisCuckoo::from_dump(dump, most_bytes).map(Chain::Cuckoo),
         }
     }
@@ -161,7 +161,7 @@ fn filters_made_here_of_the_same_keys_have_the_same_bytes() {
     let filters = recorded();
     let of = |key: &str| filters.iter().find(|filter| filter.key == key).expect("recorded");
     let bloom = |key: &str, shape: BloomShape| {
-        let mut chain = RedisBloom::new(&shape, u64::MAX).unwrap();
+        let mut chain = RedisBloomChain::new(&shape, u64::MAX).unwrap();
         for member in &of(key).members {
             chain.insert(member).unwrap();
         }
@@ -267,7 +267,7 @@ fn mutated_dumps_are_refused_or_give_a_filter_within_its_limit() {
 #[test]
 fn sizes_beyond_the_limit_are_refused_before_memory_is_taken() {
     let huge = BloomShape { capacity: 1 << 62, rate: 1e-9, ..Default::default() };
-    assert!(matches!(RedisBloom::new(&huge, u64::MAX >> 1), Err(Error::TooLarge { .. })));
+    assert!(matches!(RedisBloomChain::new(&huge, u64::MAX >> 1), Err(Error::TooLarge { .. })));
     let huge = CuckooShape { capacity: 1 << 50, ..Default::default() };
     assert!(matches!(RedisCuckoo::new(&huge, 1 << 40), Err(Error::TooLarge { .. })));
     assert!(matches!(RedisCountMin::new(1 << 40, 1 << 30, 1 << 30), Err(Error::TooLarge { .. })));
@@ -276,7 +276,7 @@ fn sizes_beyond_the_limit_are_refused_before_memory_is_taken() {
 
 #[test]
 fn a_chain_grows_only_within_its_limit_and_keeps_what_it_has() {
-    let mut bloom = RedisBloom::new(&BloomShape::default(), 4_096).unwrap();
+    let mut bloom = RedisBloomChain::new(&BloomShape::default(), 4_096).unwrap();
     let mut in_it = Vec::new();
     for name in names("b", 10_000) {
         match bloom.insert_within(name.as_bytes(), 4_096) {
@@ -295,14 +295,14 @@ fn a_chain_grows_only_within_its_limit_and_keeps_what_it_has() {
 #[test]
 fn seeds_and_tightening_ratios_survive_a_dump() {
     let shape = BloomShape { tightening: 0.8, seed: Some(7), ..Default::default() };
-    let mut chain = RedisBloom::new(&shape, u64::MAX).unwrap();
+    let mut chain = RedisBloomChain::new(&shape, u64::MAX).unwrap();
     for name in names("s", 500) {
         chain.insert(name.as_bytes()).unwrap();
     }
-    let again = RedisBloom::from_dump(&chain.dump(), u64::MAX).unwrap();
+    let again = RedisBloomChain::from_dump(&chain.dump(), u64::MAX).unwrap();
     assert_eq!((again.tightening(), &again), (0.8, &chain));
     let (items, options, ..) = chain.fields();
-    assert!(RedisBloom::is_extended(options) && items > 490);
+    assert!(RedisBloomChain::is_extended(options) && items > 490);
 }
 
 #[test]

@@ -39,13 +39,16 @@ impl Run {
         self
     }
 
-    /// Exit code 0 of `bouquet build`, and on standard error nothing, or the line in which the kind says what it takes.
+    /// Exit code 0 of `bouquet build`, and on standard error nothing, or the line in which the kind says what it takes or which
+    /// other is better.
     #[track_caller]
     pub fn built(self, kind: &str) -> Self {
         if self.err.is_empty() {
             self.found()
+        } else if self.err.starts_with(&format!("bouquet: {kind} takes ")) {
+            self.found_with(&["bits per key"])
         } else {
-            self.found_with(&[&format!("bouquet: {kind} takes "), "bits per key"])
+            self.found_with(&[": take `"])
         }
     }
 

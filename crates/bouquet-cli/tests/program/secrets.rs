@@ -110,7 +110,7 @@ fn every_kind_can_be_keyed() {
             continue;
         }
         let id = kind["kind"].as_str().unwrap();
-        place.run(&["build", "keys", "-o", "f", "--kind", id, "--secret", "key"]).found();
+        place.run(&["build", "keys", "-o", "f", "--kind", id, "--secret", "key"]).built(id);
         let count = place.run(&["query", "-c", "f", "keys", "--secret", "key"]).found();
         assert_eq!(count.text(), "100\n", "{id}");
         place.run(&["query", "f", "keys"]).fails(&["the filter is keyed"]);

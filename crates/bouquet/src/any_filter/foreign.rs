@@ -2,7 +2,7 @@
 
 use super::AnyFilter;
 use crate::error::{Error, Result};
-use crate::foreign::RedisBloomFilter;
+use crate::foreign::RedisBloom;
 
 /// How another program lays a filter out in a file.
 pub struct ForeignFormat {
@@ -18,9 +18,9 @@ pub struct ForeignFormat {
 const FORMATS: &[ForeignFormat] = &[ForeignFormat {
     name: "redisbloom",
     help: "a dump of RedisBloom: what BF.SCANDUMP gives, header and chunks behind each other",
-    read: |bytes| AnyFilter::from_structure(RedisBloomFilter::from_dump(bytes)?),
+    read: |bytes| AnyFilter::from_structure(RedisBloom::from_dump(bytes)?),
     write: |filter| {
-        let own = filter.downcast_ref::<RedisBloomFilter>();
+        let own = filter.downcast_ref::<RedisBloom>();
         own.ok_or_else(|| other_kind(filter, "redis-bloom"))?.to_dump()
     },
 }];
@@ -63,9 +63,9 @@ impl ForeignFormat {
     /// The filter in a file of this format.
     ///
     /// ```
-    /// use bouquet::{AnyFilter, ForeignFormat, foreign::RedisBloomFilter};
+    /// use bouquet::{AnyFilter, ForeignFormat, foreign::RedisBloom};
     /// let format = ForeignFormat::find("redisbloom")?;
-    /// let mut flowers = RedisBloomFilter::with_rate(100, 0.01)?;
+    /// let mut flowers = RedisBloom::with_rate(100, 0.01)?;
     /// flowers.insert("rose")?;
     /// let dump = format.write(&AnyFilter::from_structure(flowers)?)?;
     /// assert!(format.read(&dump)?.contains()?.contains(b"rose"));

@@ -5,7 +5,7 @@
 //!
 //! | structure | whose | bytes |
 //! |---|---|---|
-//! | [`RedisBloom`] | `BF.*` of RedisBloom: a chain of Bloom filters | header and bit arrays, as `BF.SCANDUMP` gives them |
+//! | [`RedisBloomChain`] | `BF.*` of RedisBloom: a chain of Bloom filters | header and bit arrays, as `BF.SCANDUMP` gives them |
 //! | [`RedisCuckoo`] | `CF.*`: a chain of cuckoo filters with fingerprints of 8 bits | header and buckets, as `CF.SCANDUMP` gives them |
 //! | [`RedisCountMin`] | `CMS.*`: a count-min sketch of 32-bit counters | the fields of a snapshot in their order |
 //! | [`RedisTopK`] | `TOPK.*`: HeavyKeeper with a heap of names | the fields of a snapshot in their order |
@@ -21,7 +21,7 @@ mod redis_cuckoo;
 mod redis_top_k;
 
 pub use murmur::{murmur2, murmur64a};
-pub use redis_bloom::{BloomShape, Link, RedisBloom, RedisBloomFilter, RedisBloomSettings};
+pub use redis_bloom::{BloomShape, Link, RedisBloom, RedisBloomChain, RedisBloomSettings};
 pub use redis_count_min::RedisCountMin;
 pub use redis_cuckoo::{CuckooShape, RedisCuckoo};
 pub use redis_top_k::{Heavy, RedisTopK};

@@ -1,6 +1,6 @@
 #![doc = include_str!("redis_bloom.md")]
 
-pub use self::chain::{BloomShape, Link, RedisBloom};
+pub use self::chain::{BloomShape, Link, RedisBloomChain};
 use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
@@ -13,20 +13,20 @@ use crate::theory::spread;
 pub(super) mod chain;
 
 /// The registry's row.
-pub const KIND: Kind = kind!(RedisBloomFilter);
+pub const KIND: Kind = kind!(RedisBloom);
 
 /// A RedisBloom filter with frames, settings and verbs as every kind has them.
 ///
 /// ```
-/// use bouquet::foreign::{RedisBloom, RedisBloomFilter};
-/// let mut flowers = RedisBloomFilter::with_rate(1_000, 0.01)?;
+/// use bouquet::foreign::{RedisBloomChain, RedisBloom};
+/// let mut flowers = RedisBloom::with_rate(1_000, 0.01)?;
 /// flowers.insert("rose")?;
 /// let dump = flowers.to_dump()?;
-/// assert!(RedisBloom::from_dump(&dump, u64::MAX)?.contains(b"rose"), "as a server with RedisBloom would read it");
-/// assert_eq!(RedisBloomFilter::from_dump(&dump)?, flowers);
+/// assert!(RedisBloomChain::from_dump(&dump, u64::MAX)?.contains(b"rose"), "as a server with RedisBloom would read it");
+/// assert_eq!(RedisBloom::from_dump(&dump)?, flowers);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-pub type RedisBloomFilter = Filter<RedisChain>;
+pub type RedisBloom = Filter<RedisChain>;
 
 const ITEMS: Parameter =
     Parameter::count("items", "keys that fit before the filter grows for the first time", 1, 1 << 56).or(100);
@@ -44,9 +44,9 @@ const EXPANSION: Parameter = Parameter::count(
 ///
 /// ```
 /// use bouquet::Error;
-/// use bouquet::foreign::{RedisBloomFilter, RedisBloomSettings};
+/// use bouquet::foreign::{RedisBloom, RedisBloomSettings};
 /// let fixed = RedisBloomSettings { items: Some(10), expansion: Some(0), ..Default::default() };
-/// let mut filter = RedisBloomFilter::with(fixed)?;
+/// let mut filter = RedisBloom::with(fixed)?;
 /// assert!(matches!(filter.insert_batch(&(0..100u64).collect::<Vec<_>>()), Err(Error::Full { .. })));
 /// # Ok::<(), Error>(())
 /// ```
@@ -82,7 +82,7 @@ impl RedisBloomSettings {
 /// A chain as RedisBloom has it, and how its keys are hashed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RedisChain {
-    chain: RedisBloom,
+    chain: RedisBloomChain,
     /// Whether keys are hashed as RedisBloom does; a seed or a secret gives other digests, which RedisBloom cannot ask for.
     is_native: bool,
 }
@@ -108,7 +108,7 @@ fn filled(link: &Link, keys: f64) -> (f64, f64) {
 /// that is left out is the rate of the moment.
 fn expected_rate(shape: &BloomShape, keys: u64) -> f64 {
     const STEPS: u32 = 64;
-    let Ok(chain) = RedisBloom::planned(shape) else { return 1.0 };
+    let Ok(chain) = RedisBloomChain::planned(shape) else { return 1.0 };
     let mut left = keys as f64;
     let mut closed = Vec::new();
     let mut link = chain;
@@ -125,7 +125,7 @@ fn expected_rate(shape: &BloomShape, keys: u64) -> f64 {
             left -= step / new;
         }
         closed.push(filled(&link, capacity).1);
-        match RedisBloom::planned_after(shape, &link) {
+        match RedisBloomChain::planned_after(shape, &link) {
             Ok(next) if shape.expansion.is_some() && closed.len() < 64 => link = next,
             _ => return compound_rate(&closed),
         }
@@ -160,14 +160,14 @@ impl Mechanism for RedisChain {
 
     fn plan(settings: &RedisBloomSettings) -> Result<Plan> {
         let shape = settings.shape()?;
-        let first = RedisBloom::planned(&shape)?;
+        let first = RedisBloomChain::planned(&shape)?;
         crate::theory::check_bits(first.bits as f64)?;
         let fpr = settings.items.map(|items| expected_rate(&shape, items));
         Ok(Plan { bits: first.bits, hashes: first.hashes, items: settings.items, fpr })
     }
 
     fn empty(settings: &RedisBloomSettings, hashing: &Hashing) -> Result<Self> {
-        let chain = RedisBloom::new(&settings.shape()?, u64::MAX)?;
+        let chain = RedisBloomChain::new(&settings.shape()?, u64::MAX)?;
         Ok(RedisChain { chain, is_native: is_native(hashing) })
     }
 
@@ -221,7 +221,7 @@ impl Mechanism for RedisChain {
         let is_native = is_native(decoder.config().hashing());
         let shape = settings.shape()?;
         let mut parts = Vec::new();
-        let mut next = RedisBloom::planned(&shape);
+        let mut next = RedisBloomChain::planned(&shape);
         while decoder.stores_left() > 0 {
             let link = Link { items: decoder.state().u64()?, ..next? };
             let array = decoder.bytes()?;
@@ -235,10 +235,10 @@ impl Mechanism for RedisChain {
             if !taken.contains(&link.items) {
                 return Err(Error::corrupt("the keys of a link", format!("{taken:?}"), link.items));
             }
-            next = RedisBloom::planned_after(&shape, &link);
+            next = RedisBloomChain::planned_after(&shape, &link);
             parts.push((link, array.to_vec()));
         }
-        let chain = RedisBloom::from_planned(&shape, parts)?;
+        let chain = RedisBloomChain::from_planned(&shape, parts)?;
         Ok((RedisChain { chain, is_native }, 0))
     }
 }
@@ -262,21 +262,21 @@ impl Put for RedisChain {
 }
 
 /// The shape that a chain was made with, if it was made by today's rules.
-fn shape_of(chain: &RedisBloom) -> BloomShape {
+fn shape_of(chain: &RedisBloomChain) -> BloomShape {
     let first = chain.links().next();
     let (capacity, rate) = first.map_or((1, 0.5), |link| (link.capacity, link.rate));
     let tightening = if chain.is_fixed() { 1.0 } else { chain.tightening() };
     BloomShape { capacity, rate: rate / tightening, expansion: chain.expansion(), ..BloomShape::default() }
 }
 
-impl RedisBloomFilter {
+impl RedisBloom {
     /// The filter of a dump: what `BF.SCANDUMP` gives, header and chunks behind each other. Refuses one that was not made by the rules of
     /// RedisBloom 2: 64-bit hashes, sizes that are not rounded, no seed of its own.
     pub fn from_dump(dump: &[u8]) -> Result<Self> {
-        let chain = RedisBloom::from_dump(dump, u64::MAX)?;
+        let chain = RedisBloomChain::from_dump(dump, u64::MAX)?;
         let shape = shape_of(&chain);
         let links: Vec<_> = chain.links().copied().zip(chain.arrays().map(<[u8]>::to_vec)).collect();
-        let planned = RedisBloom::from_planned(&shape, links)?;
+        let planned = RedisBloomChain::from_planned(&shape, links)?;
         if planned != chain {
             return Err(Error::corrupt("the links of the dump", "those of RedisBloom 2", "others"));
         }

@@ -41,9 +41,9 @@ const MOST_HASHES: u64 = 1_100;
 /// What a chain is made for.
 ///
 /// ```
-/// use bouquet::foreign::{BloomShape, RedisBloom};
+/// use bouquet::foreign::{BloomShape, RedisBloomChain};
 /// let shape = BloomShape { capacity: 1_000, rate: 0.001, ..BloomShape::default() };
-/// assert_eq!(RedisBloom::new(&shape, u64::MAX)?.capacity(), 1_000);
+/// assert_eq!(RedisBloomChain::new(&shape, u64::MAX)?.capacity(), 1_000);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,16 +156,16 @@ impl Component {
 /// further one half of the rate and `expansion` times the capacity of the link before it. A key that any link has is not put in again.
 ///
 /// ```
-/// use bouquet::foreign::{BloomShape, RedisBloom};
-/// let mut flowers = RedisBloom::new(&BloomShape::default(), u64::MAX)?;
+/// use bouquet::foreign::{BloomShape, RedisBloomChain};
+/// let mut flowers = RedisBloomChain::new(&BloomShape::default(), u64::MAX)?;
 /// assert!(flowers.insert(b"rose")? && !flowers.insert(b"rose")?);
 /// assert!(flowers.contains(b"rose") && !flowers.contains(b"thistle"));
-/// let again = RedisBloom::from_dump(&flowers.dump(), u64::MAX)?;
+/// let again = RedisBloomChain::from_dump(&flowers.dump(), u64::MAX)?;
 /// assert_eq!(again, flowers);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct RedisBloom {
+pub struct RedisBloomChain {
     items: u64,
     options: u32,
     growth: u32,
@@ -174,7 +174,7 @@ pub struct RedisBloom {
     components: Vec<Component>,
 }
 
-impl RedisBloom {
+impl RedisBloomChain {
     /// An empty chain of at most `most_bytes` bytes.
     pub fn new(shape: &BloomShape, most_bytes: u64) -> Result<Self> {
         let &BloomShape { expansion, tightening, seed, .. } = shape;
@@ -183,7 +183,7 @@ impl RedisBloom {
         }
         let extended = if seed.is_some() || tightening != TIGHTENING { EXTENDED } else { 0 };
         let fixed = if expansion.is_none() { FIXED } else { 0 };
-        let mut chain = RedisBloom {
+        let mut chain = RedisBloomChain {
             items: 0,
             options: NO_ROUND | WIDE | fixed | extended,
             growth: expansion.unwrap_or(2),
@@ -425,7 +425,7 @@ impl RedisBloom {
         expect(options & !known == 0, "the options", "known ones", options)?;
         expect(links > 0, "the number of links", "at least 1", links)?;
         let components = Vec::new();
-        Ok(RedisBloom { items, options, growth, tightening: TIGHTENING, seed: SEED, components })
+        Ok(RedisBloomChain { items, options, growth, tightening: TIGHTENING, seed: SEED, components })
     }
 
     /// What a snapshot says of the chain beside its links: items, options, growth, and for chains that RedisBloom does not have the
