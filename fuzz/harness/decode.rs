@@ -107,7 +107,7 @@ pub fn open_mapped(bytes: &[u8]) {
     }
     if let Ok(mut filter) = AnyFilter::open_writable(&path, &with_secret()) {
         assert!(whole.is_ok(), "{filter:?} is changed in its file, but not opened from it");
-        let shape = Input(&[]).shape(filter.kind());
+        let shape = Input(&[]).shape(&filter.config());
         let mut notes = Input(&[1, 2, 3, 1, 2, 3]);
         let of = filter.note();
         for number in 40..48 {
@@ -132,7 +132,7 @@ fn examine_refused(mut filter: AnyFilter, bytes: &[u8], path: &std::path::Path) 
     assert!(filter.to_bytes() == bytes && filter.to_compressed_bytes() == bytes, "{filter:?} is written anew");
     assert!(filter.save(path).is_err() && filter.write_to(&mut Vec::new()).is_err());
     if filter.hashing().is_usable() {
-        let shape = Input(&[]).shape(filter.kind());
+        let shape = Input(&[]).shape(&filter.config());
         ask_all(&filter, &(40..56).map(|number| key(&shape, number)).collect::<Vec<_>>());
     }
     let other = filter.clone();
@@ -150,7 +150,7 @@ fn examine(filter: AnyFilter, options: &OpenOptions) {
         assert!(matches!(filter.contains().err(), Some(Error::Secret { .. } | Error::Unsupported { .. })));
         return;
     }
-    let shape = Input(&[]).shape(filter.kind());
+    let shape = Input(&[]).shape(&filter.config());
     let keys: Vec<_> = (40..56).map(|number| key(&shape, number)).collect();
     ask_all(&filter, &keys);
     change(filter, &shape, &keys, options);

@@ -41,7 +41,7 @@ fn small_filter(kind: &'static Kind, variant: u8) -> Option<AnyFilter> {
     (0..20).find_map(|attempt| {
         let bytes = decisions(variant.into(), 1000 + attempt);
         let mut input = Input(&bytes);
-        let shape = input.shape(kind);
+        let shape = input.shape(&config);
         let mut items: Vec<(Vec<u8>, OwnedNote)> = Vec::new();
         for _ in 0..variant % 16 {
             let (key, note) = (input.key(&shape), input.note(kind.facts().note, &shape));

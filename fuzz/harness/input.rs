@@ -118,10 +118,11 @@ impl Input<'_> {
         (plan.bits <= MAX_BITS).then_some(config)
     }
 
-    pub fn shape(&mut self, kind: &Kind) -> Shape {
+    pub fn shape(&mut self, config: &Config) -> Shape {
         let key_lens = [8, 8, 8, 4, 1, 16, 0, 70];
         let value_lens = [8, 8, 0, 1, 3, 4, 16, 200];
-        let integers = !kind.hashes_keys();
+        let integers = registry::find(config.facts().id).is_ok_and(|kind| !kind.hashes_keys());
+        let integers = integers.then(|| if config.flag("decimal") { Integers::Digits } else { Integers::Bytes });
         Shape { key_len: key_lens[self.below(8)], value_len: value_lens[self.below(8)], integers }
     }
 
@@ -157,8 +158,13 @@ impl Input<'_> {
 pub struct Shape {
     key_len: usize,
     value_len: usize,
-    /// Whether keys are integers, for kinds that do not hash them.
-    integers: bool,
+    /// How keys are integers, for kinds that do not hash them.
+    integers: Option<Integers>,
+}
+
+enum Integers {
+    Digits,
+    Bytes,
 }
 
 /// The number of different keys.
@@ -167,8 +173,10 @@ pub const KEYS: u8 = 64;
 /// The key of a number. A quarter have other lengths than the usual one, zeros at their ends among them.
 pub fn key(shape: &Shape, choice: u8) -> Vec<u8> {
     let number = choice % KEYS;
-    if shape.integers {
-        return u64::from(number).to_le_bytes().to_vec();
+    match shape.integers {
+        Some(Integers::Digits) => return number.to_string().into_bytes(),
+        Some(Integers::Bytes) => return u64::from(number).to_le_bytes().to_vec(),
+        None => {}
     }
     if number < 48 {
         let mut key = vec![0; shape.key_len];

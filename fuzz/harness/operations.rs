@@ -14,7 +14,7 @@ pub fn run(input: &[u8]) {
     let mut input = Input(input);
     let kind = input.kind();
     let Some(config) = small_config(kind, input.u16() % 32) else { return };
-    let shape = input.shape(kind);
+    let shape = input.shape(&config);
     let absent_removals = input.u8() >= 224;
     let Some(pair) = begin(&config, &shape, &mut input) else { return };
     let other = match kind.can(Verb::Insert) {

@@ -48,6 +48,10 @@ impl Sample {
                 sample.note = "group".into();
                 continue;
             }
+            if run.err.contains("expected KEY TAB a whole number") {
+                sample.note = "integer".into();
+                continue;
+            }
             if run.err.contains("the item is not accepted") && sample.note == "group" && sample.sets > 1 {
                 sample.sets /= 2;
                 continue;
@@ -398,7 +402,7 @@ fn list_gives_back_what_was_built() {
         let built = sample.lines(1..=100);
         assert_eq!(listed, built.lines().collect::<Vec<_>>());
         let counted = place.run(&["list", "--counts", "f"]).found().lines();
-        assert!(counted.len() == 100 && counted.iter().all(|line| line.starts_with("1\tkey-")), "{counted:?}");
+        assert!(counted.len() == 100 && counted.iter().all(|line| line.starts_with("1\t")), "{counted:?}");
         assert_eq!(place.run(&["list", "-0", "f"]).found().out.iter().filter(|&&byte| byte == 0).count(), 100);
         sample.build(place, "empty", std::iter::empty());
         place.run(&["list", "empty"]).nothing();
@@ -406,7 +410,13 @@ fn list_gives_back_what_was_built() {
         if sample.can("insert") {
             let more = place.run_with(&["add", "f"], sample.lines(101..=5000));
             assert_eq!(more.code, Some(0), "{more:?}");
-            place.run(&["list", "f"]).fails(&["the listing is not complete"]);
+            let listed = place.run(&["list", "f"]);
+            if listed.code == Some(0) {
+                // A table that is exact grows.
+                assert_eq!(listed.lines().len(), 5_000, "{}", sample.id());
+            } else {
+                listed.fails(&["the listing is not complete"]);
+            }
         }
     });
 }

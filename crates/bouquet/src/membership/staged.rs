@@ -392,6 +392,9 @@ impl<S: Scheduler> Mechanism for Staged<S> {
         };
         staged.scheduler.decode(hashes, state)?;
         staged.bits = decoder.bits(len)?;
+        if decoder.reads_stores() && staged.bits.count_ones() != staged.ones {
+            return Err(Error::corrupt("ones", staged.bits.count_ones(), staged.ones));
+        }
         Ok((staged, items))
     }
 
