@@ -33,9 +33,11 @@ impl Pair {
 
     pub fn hold(&mut self, key: Vec<u8>, note: OwnedNote) {
         let is_table = self.is_table();
+        // Integers that are not hashed are elements of an exact set.
+        let is_set = matches!(note, OwnedNote::Group(_)) || !self.filter.kind().hashes_keys();
         let notes = self.held.entry(key).or_default();
         // A key that is put into a set again is in it, and one removal may take it out.
-        if matches!(note, OwnedNote::Group(_)) && notes.contains(&note) {
+        if is_set && notes.contains(&note) {
             return;
         }
         notes.push(note.clone());
