@@ -258,7 +258,7 @@ impl Code for GroupedArrays {
     }
 }
 
-/// The first so many bits of a key, the others zero.
+/// The first `bits` bits of a key, the others zero.
 fn prefix(key: &[u8], bits: u64) -> Vec<u8> {
     let mut prefix = key.to_vec();
     for (byte, at) in prefix.iter_mut().zip((0..).step_by(8)) {

@@ -237,7 +237,7 @@ impl Mechanism for ProtectedBits {
             "flips this bit, to try what happens; parity bits come last",
             |filter, at| filter.flip(at.number()?).map(|()| Reply::Done),
         ),
-        Special::act("strike", Takes::Number, "flips a random bit in each of so many random words", |filter, words| {
+        Special::act("strike", Takes::Number, "flips a random bit in each of NUMBER random words", |filter, words| {
             filter.strike(words.number()?, 0).map(|()| Reply::Done)
         }),
     ];

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// Refuses a set that is not one of so many.
+/// Refuses a set whose number is not below that of the sets.
 pub(crate) fn check(set: u64, sets: u64) -> Result<()> {
     if set < sets {
         return Ok(());
