@@ -115,6 +115,7 @@ pub use dynamic::scalable::{Scalable, ScalableSettings};
 pub use dynamic::split::{Split, SplitSettings};
 pub use error::{Error, Result};
 pub use files::{FileLock, abandon_saves};
+pub use foreign::foreign_bits::{ForeignBits, ForeignBitsSettings};
 pub use foreign::redis_bloom::{RedisBloom, RedisBloomSettings};
 pub use key::{ByHash, Key};
 pub use membership::best_of_n::{BestOfN, BestOfNSettings};

@@ -12,11 +12,9 @@ use crate::output::{Coding, Destination, Waiting};
 /// Turn a filter of another program into one of ours, or the reverse
 ///
 /// With --from the input is in the format of the other program and a filter is written, which every command reads; with --to the
-/// input is a filter and the other program's file is written. The formats are:
-///
-/// redisbloom: a dump of RedisBloom, header and chunks of BF.SCANDUMP behind each other; as a filter it is of kind redis-bloom.
+/// input is a filter and the other program's file is written.
 #[derive(Args)]
-#[command(group = ArgGroup::new("direction").required(true))]
+#[command(group = ArgGroup::new("direction").required(true), after_help = formats())]
 pub struct Convert {
     /// The file to read; `-` is standard input
     input: PathBuf,
@@ -38,6 +36,12 @@ pub struct Convert {
 
     #[command(flatten)]
     opening: Opening,
+}
+
+fn formats() -> String {
+    let widest = ForeignFormat::all().iter().map(|format| format.name.len()).max().unwrap_or(0);
+    let rows = ForeignFormat::all().iter().map(|format| format!("  {:widest$}  {}", format.name, format.help));
+    ["Formats:".to_owned()].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
 }
 
 impl Convert {

@@ -2,7 +2,8 @@
 
 use super::AnyFilter;
 use crate::error::{Error, Result};
-use crate::foreign::RedisBloom;
+use crate::foreign::{ForeignBits, Program, RedisBloom};
+use crate::shell::Choice;
 
 /// How another program lays a filter out in a file.
 pub struct ForeignFormat {
@@ -15,15 +16,69 @@ pub struct ForeignFormat {
 }
 
 /// Every format of others.
-const FORMATS: &[ForeignFormat] = &[ForeignFormat {
-    name: "redisbloom",
-    help: "a dump of RedisBloom: what BF.SCANDUMP gives, header and chunks behind each other",
-    read: |bytes| AnyFilter::from_structure(RedisBloom::from_dump(bytes)?),
-    write: |filter| {
-        let own = filter.downcast_ref::<RedisBloom>();
-        own.ok_or_else(|| other_kind(filter, "redis-bloom"))?.to_dump()
+const FORMATS: &[ForeignFormat] = &[
+    ForeignFormat {
+        name: "redisbloom",
+        help: "a dump of RedisBloom: what BF.SCANDUMP gives, header and chunks behind each other",
+        read: |bytes| AnyFilter::from_structure(RedisBloom::from_dump(bytes)?),
+        write: |filter| {
+            let own = filter.downcast_ref::<RedisBloom>();
+            own.ok_or_else(|| other_kind(filter, "redis-bloom"))?.to_dump()
+        },
     },
-}];
+    ForeignFormat {
+        name: "guava",
+        help: "Guava: what BloomFilter.writeTo writes, of either strategy",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_guava(bytes)?),
+        write: |filter| plain(filter, &[Program::Guava, Program::Guava32]),
+    },
+    ForeignFormat {
+        name: "spark",
+        help: "Apache Spark: what BloomFilter.writeTo of its sketches writes, version 1 or 2",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_spark(bytes)?),
+        write: |filter| plain(filter, &[Program::Spark, Program::Spark1]),
+    },
+    ForeignFormat {
+        name: "hadoop",
+        help: "Apache Hadoop: what BloomFilter.write of util.bloom writes, with either hash function",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_hadoop(bytes)?),
+        write: |filter| plain(filter, &[Program::Hadoop, Program::HadoopJenkins]),
+    },
+    ForeignFormat {
+        name: "go",
+        help: "bits-and-blooms of Go: what WriteTo writes",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_go(bytes)?),
+        write: |filter| plain(filter, &[Program::Go]),
+    },
+    ForeignFormat {
+        name: "pyprobables",
+        help: "pyprobables of Python: what BloomFilter.export writes",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_pyprobables(bytes)?),
+        write: |filter| plain(filter, &[Program::Pyprobables]),
+    },
+    ForeignFormat {
+        name: "datasketches",
+        help: "Apache DataSketches: what toByteArray of its BloomFilter gives",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_datasketches(bytes)?),
+        write: |filter| plain(filter, &[Program::Datasketches]),
+    },
+    ForeignFormat {
+        name: "bip37",
+        help: "Bitcoin: the body of a filterload message, BIP 37",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_bip37(bytes)?),
+        write: |filter| plain(filter, &[Program::Bip37]),
+    },
+];
+
+/// The file of a plain filter that is of one of these programs.
+fn plain(filter: &AnyFilter, programs: &[Program]) -> Result<Vec<u8>> {
+    let own = filter.downcast_ref::<ForeignBits>().ok_or_else(|| other_kind(filter, "foreign-bits"))?;
+    if programs.contains(&own.program()) {
+        return own.to_foreign();
+    }
+    let expected: Vec<_> = programs.iter().map(|program| program.word()).collect();
+    Err(Error::parameter("program", expected.join(" or "), own.program().word()))
+}
 
 fn other_kind(filter: &AnyFilter, wanted: &str) -> Error {
     Error::parameter(

@@ -94,7 +94,8 @@ impl RedisChain {
     }
 }
 
-fn is_native(hashing: &Hashing) -> bool {
+/// Whether keys are hashed as other programs do: without a seed and without a secret.
+pub(super) fn is_native(hashing: &Hashing) -> bool {
     *hashing == Hashing::default()
 }
 

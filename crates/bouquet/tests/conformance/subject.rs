@@ -167,11 +167,12 @@ impl Subject {
             Subject::of(kind, settings).or_else(|| Subject::of(kind, sized))
         };
         let mut variants: Vec<_> = all.iter().cloned().filter_map(had).collect();
-        // What needs two words of others, which are among the pairs.
+        // What needs a word or two of others.
         for one in others.iter().flatten() {
             if !variants.iter().any(|subject| subject.settings.contains(one)) {
-                let three = all.iter().filter(|two| two.len() == 2 && two.iter().all(|(name, _)| *name != one.0));
-                variants.extend(three.map(|two| [two.as_slice(), &[*one]].concat()).find_map(had));
+                let words =
+                    all.iter().filter(|words| !words.is_empty() && words.iter().all(|(name, _)| *name != one.0));
+                variants.extend(words.map(|words| [words.as_slice(), &[*one]].concat()).find_map(had));
             }
         }
         variants
