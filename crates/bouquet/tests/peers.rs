@@ -146,7 +146,7 @@ fn damaged_files_are_refused_or_read_and_never_worse() {
             // Fields are at both ends.
             let mut damaged = filter.file.clone();
             let at = random.next_u64() as usize % 40.min(damaged.len());
-            let at = if random.next_u64() % 2 == 0 { at } else { damaged.len() - 1 - at };
+            let at = if random.next_u64().is_multiple_of(2) { at } else { damaged.len() - 1 - at };
             damaged[at] = random.next_u64() as u8;
             if let Ok(read) = filter.format.read(&damaged) {
                 assert_eq!(filter.format.write(&read).expect("writable").len(), damaged.len(), "{}", filter.name);

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod commands;
+mod convert;
 mod external;
 mod files;
 mod frequencies;
