@@ -201,21 +201,16 @@ impl Mechanism for ForeignArray {
     }
 }
 
-impl ForeignArray {
-    #[inline]
-    fn all(&self, key: Hashed<'_>, visit: impl FnMut(u64) -> bool) -> bool {
-        if self.is_native {
-            self.shape.all(key.bytes, visit)
-        } else {
-            self.shape.all_of_digest((key.digest.h1, key.digest.h2), visit)
-        }
-    }
+/// Visits the positions of a key as long as `visit` says so; whether it did for all.
+#[inline]
+fn all(shape: &Shape, is_native: bool, key: Hashed<'_>, visit: impl FnMut(u64) -> bool) -> bool {
+    if is_native { shape.all(key.bytes, visit) } else { shape.all_of_digest((key.digest.h1, key.digest.h2), visit) }
 }
 
 impl Test for ForeignArray {
     #[inline]
     fn test(&self, key: Hashed<'_>) -> bool {
-        self.all(key, |position| self.bits.get(position))
+        all(&self.shape, self.is_native, key, |position| self.bits.get(position))
     }
 }
 
@@ -225,16 +220,11 @@ impl Put for ForeignArray {
 
     #[inline]
     fn put(&mut self, key: Hashed<'_>, (): ()) -> bool {
-        let (shape, bits, mut fresh) = (self.shape, &mut self.bits, false);
-        let set = |position: u64| {
+        let (bits, mut fresh) = (&mut self.bits, false);
+        all(&self.shape, self.is_native, key, |position| {
             fresh |= bits.set(position);
             true
-        };
-        if self.is_native {
-            shape.all(key.bytes, set);
-        } else {
-            shape.all_of_digest((key.digest.h1, key.digest.h2), set);
-        }
+        });
         fresh
     }
 }

@@ -93,35 +93,6 @@ pub fn spark_murmur3(bytes: &[u8], seed: u32) -> u32 {
     murmur3_last(h ^ bytes.len() as u32)
 }
 
-/// MurmurHash2 with 32 bits as Hadoop computes it: of the bytes behind the last whole word the last one is the lowest, and all have
-/// a sign.
-///
-/// ```
-/// use bouquet::foreign::{hadoop_murmur2, murmur2};
-/// assert_eq!(hadoop_murmur2(b"four", 7), murmur2(b"four", 7));
-/// assert_ne!(hadoop_murmur2(b"sixsix", 7), murmur2(b"sixsix", 7));
-/// ```
-#[must_use]
-#[inline]
-pub fn hadoop_murmur2(bytes: &[u8], seed: u32) -> u32 {
-    const M: u32 = 0x5bd1_e995;
-    let (words, tail) = bytes.as_chunks::<4>();
-    let mut h = seed ^ bytes.len() as u32;
-    for word in words {
-        let mut k = u32::from_le_bytes(*word).wrapping_mul(M);
-        k = (k ^ (k >> 24)).wrapping_mul(M);
-        h = h.wrapping_mul(M) ^ k;
-    }
-    if !tail.is_empty() {
-        for (place, &byte) in tail.iter().rev().enumerate() {
-            h ^= (i32::from(byte as i8) as u32) << (8 * place);
-        }
-        h = h.wrapping_mul(M);
-    }
-    h = (h ^ (h >> 13)).wrapping_mul(M);
-    h ^ (h >> 15)
-}
-
 /// Bob Jenkins' lookup3 (`hashlittle`) with 32 bits of output.
 ///
 /// ```

@@ -25,8 +25,8 @@ mod redis_cuckoo;
 mod redis_top_k;
 
 pub use foreign_bits::{ForeignBits, ForeignBitsSettings, Program};
-pub use hashes::{FNV_BASIS, fnv1a, hadoop_murmur2, lookup3, murmur3_32, murmur3_128, spark_murmur3};
-pub use murmur::{murmur2, murmur64a};
+pub use hashes::{FNV_BASIS, fnv1a, lookup3, murmur3_32, murmur3_128, spark_murmur3};
+pub use murmur::{hadoop_murmur2, murmur2, murmur64a};
 pub use redis_bloom::{BloomShape, Link, RedisBloom, RedisBloomChain, RedisBloomSettings};
 pub use redis_count_min::RedisCountMin;
 pub use redis_cuckoo::{CuckooShape, RedisCuckoo};

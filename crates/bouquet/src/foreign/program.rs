@@ -2,7 +2,8 @@
 
 use xxhash_rust::xxh64::xxh64;
 
-use super::hashes::{FNV_BASIS, fnv1a, hadoop_murmur2, lookup3, murmur3_32, murmur3_128, spark_murmur3};
+use super::hashes::{FNV_BASIS, fnv1a, lookup3, murmur3_32, murmur3_128, spark_murmur3};
+use super::murmur::hadoop_murmur2;
 use super::reader::{Reader, expect};
 use crate::error::{Error, Result};
 use crate::shell::choices;
