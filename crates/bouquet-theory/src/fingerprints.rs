@@ -106,6 +106,37 @@ pub fn cuckoo_buckets(keys: u64, slots: u32) -> u64 {
     large.saturating_add(u64::from((64 / (slots * slots)).max(1)))
 }
 
+/// The share of the slots of a cuckoo filter that are in use when an insertion that may move `moves` fingerprints finds no free slot with
+/// this probability. Fingerprints are moved until a bucket has room, which each bucket has as often as another: their occupancy is Poisson's,
+/// cut at b, and the insertion fails if its two buckets and one for each move are full.
+///
+/// ```
+/// use bouquet_theory::fingerprints::kicked_load;
+/// let load = |slots, moves| kicked_load(slots, moves, 1e-3);
+/// assert!((load(2, 20) - 0.8277).abs() < 1e-4);
+/// assert!(load(4, 20) > load(2, 20) && load(2, 1) < load(2, 20));
+/// ```
+pub fn kicked_load(slots: u32, moves: u32, failure: f64) -> f64 {
+    let slots = slots.clamp(1, 255);
+    let full = positive(failure).min(1.0).powf(1.0 / (f64::from(moves) + 2.0));
+    // The share of full buckets and the mean of the slots in use, when `mean` keys come to a bucket.
+    let occupancy = |mean: f64| {
+        let (mut exactly, mut below, mut used) = ((-mean).exp(), 0.0, 0.0);
+        for keys in 0..slots {
+            below += exactly;
+            used += f64::from(keys) * exactly;
+            exactly *= mean / f64::from(keys + 1);
+        }
+        (1.0 - below, used + f64::from(slots) * (1.0 - below))
+    };
+    let (mut low, mut high) = (0.0, 4.0 * f64::from(slots) + 40.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if occupancy(middle).0 < full { low = middle } else { high = middle }
+    }
+    occupancy(low).1 / f64::from(slots)
+}
+
 /// The share of the slots of a quotient filter that may be used: beyond it, runs become too long.
 pub const QUOTIENT_LOAD: f64 = 0.95;
 

@@ -30,19 +30,26 @@
 //! | sketches of frequencies, multistage filters | [`sketch`] |
 //! | counting by maxima | [`loglog`] |
 //! | filters made to be sent | [`compressed`], packed with losses [`compacted`]; sorted hash values [`golomb`] |
-//! | growing chains | [`scalable`], of equal components [`dynamic`]; a fixed matrix of them [`split`] |
+//! | growing chains | [`scalable`], of equal components [`dynamic`], in tighter and tighter groups [`tightened`]; a fixed matrix of them [`split`] |
 //! | filters that forget | [`stable`] |
+//! | growing chains | [`scalable`], of equal components [`dynamic`]; a fixed matrix of them [`split`] |
+//! | filters that forget | at random [`stable`], by generations [`generations`], cell by cell [`aging`], on their way [`routing`] |
 //! | filters that also reset bits: both errors bounded | [`generalized`] |
 //! | peeling: invertible tables, Bloomier filters | [`peeling`]; static sets [`perfect`] |
 //! | counter braids: how many counters flows need | [`braids`] |
 //! | many filters side by side | [`bank`] |
 //! | sets that share words | [`separation`] |
+//! | filters and pairs in pages, in memory or in files | [`paged`] |
 //! | items kept once behind a filter | [`buckets`] |
 //! | probes in stages | [`pipeline`] |
 //! | pollution and forgery | [`adversary`] |
 //! | flipped bits and failing probes | [`protection`] |
 //! | when a positive answer means nothing | [`paradox`] |
+//! | headers without a wrong link | [`multistage`] |
+//! | probes by weight, presence and popularity of the keys | [`assignment`] |
 //! | hash families that are chosen for groups of keys or for known questions | [`selection`] |
+//! | bits that are cleared afterwards | [`retouched`] |
+//! | a second filter as witness: cross-checking, complements, no-filters, ancestors | [`witnesses`] |
 //! | balanced placement: d random choices, d-left, two-choice filters | [`choices`] |
 //! | gamma function, binomial and Poisson laws, entropy | [`special`] |
 //! | a seeded generator that draws the same on every machine | [`random`] |
@@ -62,7 +69,9 @@
 
 pub mod adaptive;
 pub mod adversary;
+pub mod aging;
 pub mod algebra;
+pub mod assignment;
 pub mod bank;
 pub mod banks;
 pub mod blocks;
@@ -80,10 +89,13 @@ pub mod egh;
 mod error;
 pub mod fingerprints;
 pub mod generalized;
+pub mod generations;
 pub mod golomb;
 pub mod hierarchy;
 pub mod loglog;
+pub mod multistage;
 mod occupancy;
+pub mod paged;
 pub mod paradox;
 pub mod partitioned;
 pub mod peeling;
@@ -92,6 +104,8 @@ pub mod pipeline;
 pub mod protection;
 pub mod random;
 pub mod refutation;
+pub mod retouched;
+pub mod routing;
 pub mod scalable;
 mod search;
 pub mod selection;
@@ -105,10 +119,12 @@ pub mod spread;
 pub mod stable;
 pub mod standard;
 pub mod ternary;
+pub mod tightened;
 #[cfg(test)]
 mod total;
 pub mod unary;
 pub mod variable_length;
+pub mod witnesses;
 
 pub use error::{Error, Result};
 

@@ -4,8 +4,9 @@
 
 use std::f64::consts::LN_2;
 
+use super::MAX_HASHES;
 use super::special::{amount, probability};
-use super::standard::balls;
+use super::standard::{balls, rate_of_balls};
 
 /// f(|M|-|C|) / (|C| + f(|M|-|C|)): the share of the positives that are false, for |C| members among |M| equally likely queries.
 ///
@@ -107,6 +108,131 @@ pub fn counting_odds(prior: f64, m: u64, n: u64, k: u32, counters: &[u64]) -> f6
 pub fn expected_cost(rate: f64, prior: f64, miss_cost: f64, false_positive_cost: f64) -> f64 {
     let (rate, prior) = (probability(rate), probability(prior));
     (prior * amount(miss_cost)).min((1.0 - prior) * rate * amount(false_positive_cost))
+}
+
+/// What a filter is frozen with when it is built: its rate, the threshold that follows, and how many keys are above it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trust {
+    /// f, with the keys that are inserted.
+    pub rate: f64,
+    /// f / (f + alpha).
+    pub threshold: f64,
+    /// The members whose prior probability is at least that.
+    pub inserted: f64,
+}
+
+/// The fixed point of threshold and load: a key is inserted if its prior probability is at least f/(f + alpha), and f is the rate of m
+/// bits with k probes for each key that is inserted. `members` are prior probabilities with the number of members that have them.
+///
+/// A higher rate inserts fewer keys, which lowers the rate: there is one crossing, found by bisection.
+///
+/// ```
+/// use bouquet_theory::paradox::{frozen_trust, trust_threshold};
+/// // 1,000 keys that are likely members and 100,000 that are not: only the former are inserted.
+/// let trust = frozen_trust(10_000, 7, 1.0, &[(0.5, 1_000.0), (1e-5, 100_000.0)]);
+/// assert_eq!(trust.inserted, 1_000.0);
+/// assert!((trust.rate - 0.0082).abs() < 1e-4 && (trust.threshold - trust_threshold(trust.rate, 1.0)).abs() < 1e-12);
+/// ```
+pub fn frozen_trust(m: u64, k: u32, alpha: f64, members: &[(f64, f64)]) -> Trust {
+    let at = |rate: f64| {
+        let threshold = trust_threshold(rate, alpha);
+        let kept = members.iter().filter(|(prior, _)| probability(*prior) >= threshold);
+        (threshold, kept.map(|(_, count)| amount(*count)).sum::<f64>())
+    };
+    let reached = |rate: f64| rate_of_balls(m as f64, at(rate).1 * f64::from(k), f64::from(k));
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..200 {
+        let middle = low + (high - low) / 2.0;
+        if reached(middle) > middle { low = middle } else { high = middle }
+    }
+    let (threshold, inserted) = at(high);
+    Trust { rate: high, threshold, inserted }
+}
+
+/// P(v_1 ... v_k >= least and no v_j is 0) for k independent values of this law, `law[v]` the probability of v: how often the product of
+/// counters is large enough to be believed.
+///
+/// ```
+/// use bouquet_theory::paradox::product_tail;
+/// let law = [0.5, 0.25, 0.25];
+/// assert_eq!(product_tail(&law, 2, 1.0), 0.25);
+/// assert_eq!(product_tail(&law, 2, 2.0), 3.0 / 16.0);
+/// assert_eq!((product_tail(&law, 2, 4.0), product_tail(&law, 2, 5.0)), (1.0 / 16.0, 0.0));
+/// ```
+pub fn product_tail(law: &[f64], k: u32, least: f64) -> f64 {
+    /// Products that are this improbable are left out.
+    const NEGLIGIBLE: f64 = 1e-20;
+    /// More products than this are merged where they differ by less than a hundredth.
+    const MOST: usize = 10_000;
+    let k = k.min(MAX_HASHES);
+    let some: f64 = law.iter().skip(1).map(|p| probability(*p)).sum();
+    // A hair below is enough: thresholds are computed.
+    let least = if least.is_nan() { 0.0 } else { least * (1.0 - 1e-9) };
+    if least <= 1.0 {
+        return some.powi(k as i32).min(1.0);
+    }
+    // Products below `least`, and the probability of those that have reached it: further factors are 1 or more.
+    let mut below = vec![(1.0f64, 1.0f64)];
+    let mut reached = 0.0;
+    for _ in 0..k {
+        reached *= some;
+        let mut next = Vec::new();
+        for (product, chance) in below {
+            for (value, p) in (1u32..).zip(law.iter().skip(1)) {
+                let (grown, chance) = (product * f64::from(value), chance * probability(*p));
+                if grown >= least {
+                    reached += chance;
+                } else if chance > NEGLIGIBLE {
+                    next.push((grown, chance));
+                }
+            }
+        }
+        next.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let apart = if next.len() > MOST { 1.01 } else { 1.0 };
+        below = Vec::new();
+        for (product, chance) in next {
+            match below.last_mut() {
+                Some((last, sum)) if product <= *last * apart => *sum += chance,
+                _ => below.push((product, chance)),
+            }
+        }
+    }
+    reached.min(1.0)
+}
+
+/// ((1-pi)/(pi alpha)) (nk/m)^k, the least product of counters at which a key of this prior probability is believed.
+///
+/// ```
+/// use bouquet_theory::paradox::{counting_odds, least_product};
+/// let least = least_product(0.01, 1.0, 1000, 100, 3);
+/// assert!((counting_odds(0.01, 1000, 100, 3, &[1, 1, 1]) * least - 1.0).abs() < 1e-12);
+/// ```
+pub fn least_product(prior: f64, alpha: f64, m: u64, n: u64, k: u32) -> f64 {
+    let (prior, alpha) = (probability(prior), amount(alpha));
+    if prior == 1.0 {
+        return 0.0;
+    }
+    if prior == 0.0 || alpha == 0.0 {
+        return f64::INFINITY;
+    }
+    let of_strangers = (balls(n, k) / m.max(1) as f64).powi(k.min(MAX_HASHES) as i32);
+    if of_strangers == 0.0 { 0.0 } else { (1.0 - prior) / (prior * alpha) * of_strangers }
+}
+
+/// The chance that a key is a member after a yes or a no, given the chance before: pi (1-g) / (pi (1-g) + (1-pi) f) after a yes and
+/// pi g / (pi g + (1-pi)(1-f)) after a no, for a filter that misses a share g of its members.
+///
+/// ```
+/// use bouquet_theory::paradox::{posterior, updated};
+/// assert_eq!(updated(0.1, 0.01, 0.0, true), posterior(0.1, 0.01));
+/// assert_eq!(updated(0.1, 0.01, 0.0, false), 0.0);
+/// assert!((updated(0.5, 0.1, 0.1, false) - 0.1).abs() < 1e-12);
+/// ```
+pub fn updated(prior: f64, rate: f64, miss: f64, yes: bool) -> f64 {
+    let (prior, rate, miss) = (probability(prior), probability(rate), probability(miss));
+    let (members, others) = if yes { (1.0 - miss, rate) } else { (miss, 1.0 - rate) };
+    let (members, others) = (prior * members, (1.0 - prior) * others);
+    if members + others == 0.0 { 0.0 } else { members / (members + others) }
 }
 
 #[cfg(test)]

@@ -177,6 +177,10 @@ pub fn exact_rate(m: u64, n: u64, k: u32) -> Option<f64> {
     if k == 0 || m == 0 {
         return Some(1.0);
     }
+    // Where not even one zero in 10^17 filters is left, there is nothing to add up, however many balls follow.
+    if m as f64 * zeros(m, n, k) < 1e-17 {
+        return Some(1.0);
+    }
     // Weighing with (i/m)^k moves the bulk of the sum up by k sd/mu standard deviations: the window is wider by as many.
     let mean = spread::ones(m, n, k);
     let shift = f64::from(k) * spread::ones_variance(m, n, k).sqrt() / mean.max(1.0);

@@ -307,6 +307,32 @@ proptest! {
     }
 
     #[test]
+    fn forgetting_is_total(m in count(), k in probes(), a in count(), b in count(), pasts in probes(), n in count(), x in real(), y in real()) {
+        quantity(generations::active_keys(a, b, n) as f64);
+        for chance in [
+            generations::rate_of_each(x), generations::either_rate(x, y), generations::neighbours_rate([x, y, x]),
+            generations::forgetful_rate(m, k, a, pasts, n), generations::shared_positions_rate(m, k, n),
+            aging::fill_of_longest(m, k, x), aging::fill_of_first(m, k, x), aging::early_loss(m, k, x, y),
+            routing::two_ways(x, k, pasts), routing::fill(m, k, x, &[y, x]),
+        ] {
+            unit(chance);
+        }
+        let shape = aging::Shape { cells: m, hashes: k, blocks: a, lives: b };
+        for chance in [shape.dead_after(n), shape.rate_after(n), shape.miss_rate(n), shape.mean_miss_rate(n)] {
+            unit(chance);
+        }
+        quantity(generations::capacity_ratio(x));
+        quantity(routing::expected_theta(k, x, pasts, y));
+        quantity(routing::noise(k, x));
+        if let Ok(bits) = routing::bits_for_fill(n, k, x) {
+            prop_assert!((1..=MAX_BITS).contains(&bits));
+        }
+        if let Ok(size) = generations::forgetful_size(n, x, pasts) {
+            prop_assert!(size.bits >= 1 && size.hashes >= 1);
+        }
+    }
+
+    #[test]
     fn resetting_is_total(bits in count(), resets in probes(), sets in probes(), n in count(), x in real(), y in real(), z in real()) {
         let shape = generalized::Shape { bits, resets, sets };
         for chance in [
@@ -378,6 +404,25 @@ proptest! {
         paradox::worth_querying(x, y, z);
         quantity(paradox::counting_odds(x, m, n, k, &counters));
         quantity(paradox::expected_cost(x, y, z, w));
+        unit(paradox::updated(x, y, z, m % 2 == 0));
+        quantity(paradox::least_product(x, y, m, n, k));
+        unit(paradox::product_tail(&[x, y, z], k, w));
+        let trust = paradox::frozen_trust(m, k, y, &[(x, z), (w, 1.0)]);
+        unit(trust.rate);
+        unit(trust.threshold);
+        quantity(trust.inserted);
+        multistage::candidates(m, n, k);
+        unit(multistage::success(m, k, n, m));
+        quantity(multistage::least_bits(m, n));
+        multistage::gamma_bits(m);
+        quantity(multistage::expected_bits(n, m, n, k, m.min(100)));
+        let classes = [assignment::Class { queries: x, members: y }, assignment::Class { queries: z, members: w }];
+        quantity(assignment::divergence(&classes));
+        quantity(assignment::cost(&classes, &[x, y]));
+        unit(assignment::acceptance(x, y));
+        unit(assignment::expected_acceptance(m, x, y));
+        unit(assignment::rate(&classes, &assignment::assign_in_steps(&classes, m, k, 16), m));
+        unit(assignment::presence(m, n, m / 2));
         quantity(choices::phi(k));
         quantity(choices::highest_random(n, k));
         quantity(choices::highest_left(n, k));
@@ -405,6 +450,38 @@ fn testing_power(x: f64, y: f64) -> f64 {
 proptest! {
     // These walk through thousands of states per call.
     #![proptest_config(config(40))]
+
+    #[test]
+    fn witnesses_are_total(bits in count(), n in count(), others in count(), k in probes(), parts in 0..70u32, x in real(), y in real(), z in real()) {
+        for chance in [
+            witnesses::confirmed(x, &[y, z]), witnesses::confirmed_by_own(x, &[y, z]), witnesses::confirmed_by_own(x, &[]),
+            witnesses::undetermined(x, y, z), witnesses::covers(bits, n, k), witnesses::below(x, n, others),
+            witnesses::below_mixed(x, &[y, z], n), witnesses::Complement::even_share(n, others),
+            retouched::lost_share(bits, n, k), retouched::rate_after(bits, n, k, others),
+        ] {
+            unit(chance);
+        }
+        quantity(retouched::gain(x, y));
+        quantity(witnesses::nodes(n, others, bits, k));
+        prop_assert!(witnesses::patterns(bits.min(100), n, k) <= 100);
+        if let Ok(checked) = witnesses::CrossChecked::of_bits(bits, n, parts, x, k) {
+            prop_assert_eq!(checked.bits(), bits);
+            unit(checked.rate(n, false));
+            unit(checked.rate_of(&[n, others]));
+            quantity(checked.confirming_of(&[n, others]));
+        }
+        if let Ok(checked) = witnesses::CrossChecked::for_rate(n, x, parts, y, true, k) {
+            prop_assert!(checked.bits() >= 3);
+        }
+        let design = witnesses::Complement { items: n, others, members: x, petit: k % 2 == 0 };
+        if let Ok((main, complement)) = design.of_bits(bits) {
+            prop_assert_eq!(main.bits + complement.bits, bits);
+            unit(design.undetermined(main, complement));
+        }
+        if let Ok((main, complement)) = design.for_share(y) {
+            unit(design.undetermined(main, complement));
+        }
+    }
 
     #[test]
     fn long_computations_are_total(
@@ -544,5 +621,23 @@ proptest! {
             unit(design.full_rate(levels));
             quantity(design.bits_per_key(levels));
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(40))]
+
+    #[test]
+    fn pages_are_total(m in count(), n in count(), c in count(), roots in count(), children in count(), k in probes(), x in real()) {
+        unit(paged::filter_rate(m.min(1 << 40), k, n));
+        unit(paged::page_rate(x, k));
+        unit(paged::full_rate(x, k));
+        quantity(paged::data_reads(x, n));
+        let (hashes, capacity) = paged::page_size(m, x);
+        prop_assert!((1..=MAX_HASHES).contains(&hashes) && capacity >= 1);
+        prop_assert!(paged::hashes(x) >= 1 && paged::chain_reads(n) <= n);
+        let forest = paged::Forest { roots, children, bits: m, hashes: k, capacity: c };
+        unit(forest.rate(n));
+        prop_assert!(forest.holds(k) <= forest.holds(k.saturating_add(1)));
     }
 }
