@@ -117,7 +117,7 @@ pub fn open_mapped(bytes: &[u8]) {
         let _ = filter.remove().map(|remove| remove.remove(Item::from(key(&shape, 40).as_slice())));
         let _ = filter.advance().map(|advance| advance.advance(3));
         let told = format!("{:?}", *filter);
-        filter.close().expect("the disk has room");
+        filter.close().unwrap_or_else(|error| panic!("{told} is not written back: {error}"));
         let changed = std::fs::read(&path).expect("the file is there");
         if let Err(error) = AnyFilter::from_bytes_with(&changed, &with_secret()) {
             panic!("{told} is not read again: {error}");

@@ -136,6 +136,7 @@ impl Input<'_> {
             NoteType::Integer => OwnedNote::Integer(self.small_or_any()),
             NoteType::Group => OwnedNote::Group(self.small_or_any()),
             NoteType::Weight => OwnedNote::Weight(self.real()),
+            NoteType::Weights => OwnedNote::Weights(self.real(), self.real()),
             NoteType::Amount => OwnedNote::Amount(self.small_or_any()),
             NoteType::Bytes => {
                 let choice = self.u8();
@@ -198,6 +199,7 @@ pub enum OwnedNote {
     Bytes(Vec<u8>),
     Group(u64),
     Weight(f64),
+    Weights(f64, f64),
     Amount(u64),
 }
 
@@ -209,6 +211,7 @@ impl OwnedNote {
             OwnedNote::Bytes(value) => Note::Bytes(value),
             OwnedNote::Group(group) => Note::Group(*group),
             OwnedNote::Weight(weight) => Note::Weight(*weight),
+            OwnedNote::Weights(first, second) => Note::Weights(*first, *second),
             OwnedNote::Amount(amount) => Note::Amount(*amount),
         }
     }

@@ -13,7 +13,7 @@ pub mod layout;
 pub mod model;
 pub mod operations;
 
-use bouquet::capability::{Answer, Estimate};
+use bouquet::capability::{Answer, Estimate, Verdict};
 use bouquet::hash::Secret;
 use bouquet::kind::{Rates, Stats, Verb};
 use bouquet::{AnyFilter, OpenOptions};
@@ -47,6 +47,7 @@ pub struct Seen {
     pub at_least: bool,
     pub answer: Option<Answer>,
     pub sets: Option<Vec<u64>>,
+    pub verdict: Option<Verdict>,
 }
 
 /// Asks a usable filter about a key with every verb that its kind has.
@@ -59,6 +60,7 @@ pub fn ask(filter: &AnyFilter, key: &[u8]) -> Seen {
         at_least: count.is_some_and(|count| count.at_least),
         answer: filter.can(Verb::Get).then(|| filter.get().expect(USABLE).get(key)),
         sets: filter.can(Verb::Classify).then(|| filter.classify().expect(USABLE).classify(key)),
+        verdict: filter.can(Verb::Judge).then(|| filter.judge().expect(USABLE).judge(key)),
     };
     if let Some(sets) = &seen.sets {
         assert!(sets.windows(2).all(|pair| pair[0] < pair[1]), "sets are not ascending: {sets:?}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bouquet::AnyFilter;
-use bouquet::capability::{Answer, Value};
+use bouquet::capability::{Answer, Item, Note, NoteType, Value, Verdict};
 use bouquet::kind::{ErrorClass, Verb};
 
 use super::ask;
@@ -15,13 +15,16 @@ pub struct Pair {
     pub filter: AnyFilter,
     /// The notes with which each key was inserted and not removed.
     pub held: BTreeMap<Vec<u8>, Vec<OwnedNote>>,
+    /// Whether a key that is inserted again is there once, with its new value: a map, as against a table that keeps copies.
+    is_map: bool,
     /// Something was done after which the kind promises nothing: an absent key that seemed present was removed.
     pub void: bool,
 }
 
 impl Pair {
     pub fn new(filter: AnyFilter) -> Self {
-        Pair { filter, held: BTreeMap::new(), void: false }
+        let is_map = keeps_one_value(&filter);
+        Pair { filter, held: BTreeMap::new(), is_map, void: false }
     }
 
     /// Whether a key has one value, the last that it was inserted with: a table of values, which knows the answer for every key, as
@@ -32,13 +35,16 @@ impl Pair {
     }
 
     pub fn hold(&mut self, key: Vec<u8>, note: OwnedNote) {
-        let is_table = self.is_table();
+        let (is_table, is_map) = (self.is_table(), self.is_map);
         // Integers that are not hashed are elements of an exact set.
         let is_set = matches!(note, OwnedNote::Group(_)) || !self.filter.kind().hashes_keys();
         let notes = self.held.entry(key).or_default();
         // A key that is put into a set again is in it, and one removal may take it out.
         if is_set && notes.contains(&note) {
             return;
+        }
+        if is_map {
+            notes.clear();
         }
         notes.push(note.clone());
         if is_table {
@@ -108,6 +114,8 @@ impl Pair {
                 Some(Answer::Unknown) => judge(self.errs(ErrorClass::Unknown), "an unknown answer"),
                 None => {}
             }
+            let doubted = matches!(seen.verdict, Some(Verdict::Out | Verdict::Unknown));
+            judge(!doubted || !present || may_hide, "a present key is judged out");
             if let Some(sets) = &seen.sets {
                 let owned = |set: &u64| held.contains(&OwnedNote::Group(*set));
                 let all = held.iter().all(|note| matches!(note, OwnedNote::Group(set) if sets.contains(set)));
@@ -150,6 +158,17 @@ impl Pair {
             }
         }
     }
+}
+
+/// Whether a pair that is inserted twice is one item.
+fn keeps_one_value(filter: &AnyFilter) -> bool {
+    let mut filter = filter.clone();
+    if filter.note() != NoteType::Bytes || !filter.can(Verb::Get) || !filter.can(Verb::Remove) {
+        return false;
+    }
+    let before = filter.stats().items;
+    let mut insert = || filter.insert()?.insert(Item::new(b"12345678", Note::Bytes(b"12345678")));
+    insert().and_then(|_| insert()).is_ok() && filter.stats().items < before + 2
 }
 
 /// How often a key that was inserted with these notes came.

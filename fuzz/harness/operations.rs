@@ -42,7 +42,7 @@ fn begin(config: &bouquet::kind::Config, shape: &Shape, input: &mut Input<'_>) -
         return Some(Pair::new(AnyFilter::new(config).ok()?));
     }
     let mut items: Vec<(Vec<u8>, OwnedNote)> = Vec::new();
-    let mut absent = Vec::new();
+    let mut absent: Vec<(Vec<u8>, OwnedNote)> = Vec::new();
     let (count, repeat) = (input.u8() % 64, input.u8() >= 240);
     for _ in 0..count {
         let (key, note) = (input.key(shape), input.note(kind.note(config), shape));
@@ -51,13 +51,13 @@ fn begin(config: &bouquet::kind::Config, shape: &Shape, input: &mut Input<'_>) -
         }
     }
     for _ in 0..input.u8() % 8 {
-        let key = input.key(shape);
+        let (key, note) = (input.key(shape), input.note(kind.note(config), shape));
         if items.iter().all(|(known, _)| *known != key) {
-            absent.push(key);
+            absent.push((key, note));
         }
     }
     let borrowed: Vec<_> = items.iter().map(|(key, note)| Item::new(key, note.as_note())).collect();
-    let absent: Vec<_> = absent.iter().map(Vec::as_slice).collect();
+    let absent: Vec<_> = absent.iter().map(|(key, note)| Item::new(key, note.as_note())).collect();
     let mut pair = Pair::new(AnyFilter::build(config, &Dataset { items: &borrowed, absent: &absent }).ok()?);
     // What two values of one key mean is the kind's own business.
     pair.void = repeat;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::capability::{
-    Advance, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert, List, Listing,
+    Advance, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert, Judge, List, Listing,
     NoteType, Overlap, Remove, Set, Top,
 };
 use crate::codec::{self, Access, Decoder, Header, Source};
@@ -19,12 +19,14 @@ use crate::kind::{
 };
 use crate::registry;
 
+mod belief;
 mod foreign;
 mod mapped;
 mod rekeyed;
 #[cfg(feature = "serde")]
 mod serde;
 mod unread;
+pub use belief::Belief;
 pub use foreign::ForeignFormat;
 pub use mapped::MappedFilter;
 use unread::Unread;
@@ -52,6 +54,8 @@ pub struct AnyFilter {
     is_free: bool,
     /// The authentication code that a filter had when it was opened without its secret, which it then keeps.
     locked_code: Option<codec::Code>,
+    /// How its ticks go with time, if it has a clock.
+    pace: Option<codec::Pace>,
     /// The mapped file that it was opened in, if nobody has read it.
     unread: Option<Arc<Unread>>,
 }
@@ -59,7 +63,7 @@ pub struct AnyFilter {
 impl Clone for AnyFilter {
     fn clone(&self) -> Self {
         let copy = Self::of(self.kind, (self.kind.clone)(&*self.value));
-        AnyFilter { locked_code: self.locked_code, unread: self.unread.clone(), ..copy }
+        AnyFilter { locked_code: self.locked_code, pace: self.pace, unread: self.unread.clone(), ..copy }
     }
 }
 
@@ -118,7 +122,7 @@ impl AnyFilter {
     fn of(kind: &'static Kind, value: Boxed) -> Self {
         let is_free = kind.needs.is_empty() && (kind.hashing)(&*value).is_usable();
         let value = if is_free { (kind.hold)(value) } else { Held::Any(value) };
-        AnyFilter { kind, value, is_free, locked_code: None, unread: None }
+        AnyFilter { kind, value, is_free, locked_code: None, pace: None, unread: None }
     }
 
     /// As [`new`](Self::new), for a kind that need not be in the registry.
@@ -515,6 +519,19 @@ impl AnyFilter {
         Ok(self.verb(Verb::Classify, self.kind.verbs.classify)?(&*self.value))
     }
 
+    /// Whether keys are in, out, to be looked up or foreign.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, Complement, capability::Verdict};
+    /// let mut flowers = Complement::with_rate(100, 0.001)?;
+    /// flowers.insert("rose")?;
+    /// assert_eq!(AnyFilter::from_structure(flowers)?.judge()?.judge(b"rose"), Verdict::In);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn judge(&self) -> Result<&dyn Judge> {
+        Ok(self.verb(Verb::Judge, self.kind.verbs.judge)?(&*self.value))
+    }
+
     /// What can be decoded.
     ///
     /// ```
@@ -574,6 +591,61 @@ impl AnyFilter {
     /// ```
     pub fn advance(&mut self) -> Result<&mut dyn Advance> {
         Ok(self.change(Verb::Advance, self.kind.verbs.advance)?(&mut *self.value))
+    }
+
+    /// How its ticks go with time, if its frame or [`set_pace`](Self::set_pace) said so.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, Decaying, codec::Pace};
+    /// let mut filter = AnyFilter::from_structure(Decaying::with_rate(1_000, 0.01)?)?;
+    /// filter.set_pace(Some(Pace { second: 1_000, seconds: 60 }))?;
+    /// assert_eq!(AnyFilter::from_bytes(&filter.to_bytes())?.pace(), filter.pace());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn pace(&self) -> Option<codec::Pace> {
+        self.pace
+    }
+
+    /// Gives a filter that forgets a clock: its frames say when the last tick was and how long ticks are, so that who opens one can
+    /// [let it catch up](Self::catch_up). `None` takes it away. Frames with a pace are refused by versions that do not know it.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, Bloom, codec::Pace};
+    /// let mut filter = AnyFilter::from_structure(Bloom::with_rate(1_000, 0.01)?)?;
+    /// assert!(filter.set_pace(Some(Pace { second: 1_000, seconds: 60 })).is_err(), "it does not forget");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn set_pace(&mut self, pace: Option<codec::Pace>) -> Result<()> {
+        self.advance()?;
+        if pace.is_some_and(|pace| pace.seconds == 0) {
+            return Err(Error::parameter("seconds", "at least 1", 0));
+        }
+        self.pace = pace;
+        Ok(())
+    }
+
+    /// Lets the ticks pass that are due when it is `now`, in seconds since 1970, and says how many they were: none without a
+    /// [pace](Self::pace).
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, TemporalCounting, codec::Pace};
+    /// let mut filter = AnyFilter::from_structure(TemporalCounting::with_rate(100, 0.01)?)?; // keys live for 15 ticks
+    /// filter.set_pace(Some(Pace { second: 0, seconds: 60 }))?;
+    /// filter.insert()?.insert(b"rose".as_slice().into())?;
+    /// assert_eq!(filter.catch_up(14 * 60)?, 14);
+    /// assert!(filter.contains()?.contains(b"rose"));
+    /// assert_eq!(filter.catch_up(15 * 60 + 30)?, 1);
+    /// assert!(!filter.contains()?.contains(b"rose"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn catch_up(&mut self, now: u64) -> Result<u64> {
+        let Some((ticks, later)) = self.pace.map(|pace| pace.due(now)) else { return Ok(0) };
+        if ticks > 0 {
+            self.advance()?.advance(ticks);
+            self.pace = Some(later);
+        }
+        Ok(ticks)
     }
 
     /// Growth.
@@ -661,7 +733,7 @@ impl AnyFilter {
     }
 
     /// What this filter and another do not share: entries with a positive count are here, those with a negative count
-    /// there. For kinds that can both subtract and list.
+    /// there.
     ///
     /// ```
     /// use bouquet::{AnyFilter, Iblt, capability::Item};
@@ -674,10 +746,11 @@ impl AnyFilter {
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn difference(&self, other: &AnyFilter) -> Result<Listing> {
-        self.list()?;
-        let mut left = self.clone();
-        left.subtract(other)?;
-        Ok(left.list()?.list())
+        self.same_kind(other)?;
+        let difference = self.verb(Verb::Difference, self.kind.verbs.difference)?;
+        self.check_unread()?;
+        other.check_unread()?;
+        difference(&*self.value, &*other.value)
     }
 
     /// Asks a question that only this kind has: [`Kind::specials`] lists them.
@@ -881,7 +954,8 @@ impl AnyFilter {
         self.check_unread().map_err(std::io::Error::other)?;
         let value: &dyn Any = &*self.value;
         let (facts, config, encode) = (self.kind.facts(), self.config(), self.kind.encode);
-        codec::write_frame_again(facts, &config, coded, self.locked_code, |encoder| encode(value, encoder), out)
+        let kept = codec::Kept { code: self.locked_code, pace: self.pace };
+        codec::write_frame_again(facts, &config, coded, kept, |encoder| encode(value, encoder), out)
     }
 
     /// The frame. That of a mapped file which is damaged is the file as it is.
@@ -957,6 +1031,14 @@ impl AnyFilter {
         let authentic = decoder.finish()?;
         let mut filter = Self::of(kind, value);
         filter.locked_code = header.code().filter(|_| !filter.hashing().is_usable());
+        filter.pace = header.pace();
+        if filter.pace.is_some() && !kind.can(Verb::Advance) {
+            return Err(Error::corrupt(
+                "the pace of the frame",
+                "none of a kind that does not forget",
+                kind.facts().id,
+            ));
+        }
         filter.refuse_overfull(options, authentic, matches!(source, Source::Map(_)))?;
         Ok(filter)
     }

@@ -33,8 +33,10 @@ pub enum Note<'a> {
     Bytes(&'a [u8]),
     /// The number of the set that the key belongs to.
     Group(u64),
-    /// How urgently the key is wanted.
+    /// What is known of the key, such as the probability that it is a member.
     Weight(f64),
+    /// Two things that are known of the key, such as how often it is asked for and how often it is a member.
+    Weights(f64, f64),
     /// How often the key comes at once.
     Amount(u64),
 }
@@ -51,6 +53,7 @@ impl std::fmt::Display for Note<'_> {
             Note::Bytes(value) => write!(f, "the value `{}`", value.escape_ascii()),
             Note::Group(set) => write!(f, "set {set}"),
             Note::Weight(weight) => write!(f, "the weight {weight}"),
+            Note::Weights(first, second) => write!(f, "the weights {first},{second}"),
             Note::Amount(amount) => write!(f, "the amount {amount}"),
         }
     }
@@ -75,8 +78,10 @@ pub enum NoteType {
     Bytes,
     /// A set's number.
     Group,
-    /// A weight.
+    /// A weight; of a key without note nothing is known.
     Weight,
+    /// Two weights, with a comma between them; of a key without note nothing is known.
+    Weights,
     /// How often the key comes at once, at least 1; a key without note comes once.
     Amount,
 }
@@ -96,6 +101,7 @@ impl NoteType {
             NoteType::Bytes => "bytes",
             NoteType::Group => "group",
             NoteType::Weight => "weight",
+            NoteType::Weights => "weights",
             NoteType::Amount => "amount",
         }
     }
@@ -108,6 +114,8 @@ impl NoteType {
     /// assert!(NoteType::Group.parse(Some(b"left")).is_err());
     /// assert_eq!(NoteType::Amount.parse(Some(b"1500"))?, Note::Amount(1_500));
     /// assert_eq!(NoteType::Amount.parse(None)?, Note::Amount(1), "once, when nothing is said");
+    /// assert_eq!(NoteType::Weights.parse(Some(b"20,0.5"))?, Note::Weights(20.0, 0.5));
+    /// assert_eq!(NoteType::Weight.parse(None)?, Note::None, "nothing is known of the key");
     /// # Ok::<(), bouquet::Error>(())
     /// ```
     pub fn parse(self, text: Option<&[u8]>) -> Result<Note<'_>> {
@@ -119,6 +127,7 @@ impl NoteType {
             let parsed = text.and_then(|t| std::str::from_utf8(t).ok()?.trim().parse::<u64>().ok());
             parsed.ok_or_else(|| expected(what))
         };
+        let weight = |t: &[u8]| std::str::from_utf8(t).ok()?.trim().parse().ok().filter(|w: &f64| w.is_finite());
         Ok(match self {
             NoteType::None => Note::None,
             NoteType::Bytes => Note::Bytes(text.unwrap_or_default()),
@@ -129,9 +138,13 @@ impl NoteType {
                 0 => return Err(expected("how often it comes, at least 1")),
                 amount => Note::Amount(amount),
             },
-            NoteType::Weight => {
-                let parsed = text.and_then(|t| std::str::from_utf8(t).ok()?.trim().parse::<f64>().ok());
-                Note::Weight(parsed.filter(|w| w.is_finite()).ok_or_else(|| expected("a weight"))?)
+            NoteType::Weight | NoteType::Weights if text.is_none() => Note::None,
+            NoteType::Weight => Note::Weight(text.and_then(weight).ok_or_else(|| expected("a weight"))?),
+            NoteType::Weights => {
+                let comma = text.and_then(|t| t.iter().position(|byte| *byte == b','));
+                let both = text.zip(comma).and_then(|(t, at)| Some((weight(&t[..at])?, weight(&t[at + 1..])?)));
+                let (first, second) = both.ok_or_else(|| expected("two weights with a comma between them"))?;
+                Note::Weights(first, second)
             }
         })
     }
@@ -282,8 +295,8 @@ impl crate::Key for Item<'_> {
 pub struct Dataset<'a> {
     /// The members, with their notes.
     pub items: &'a [Item<'a>],
-    /// Keys that are known not to be members and that will be asked for.
-    pub absent: &'a [&'a [u8]],
+    /// Keys that are known not to be members and that will be asked for, with the same notes.
+    pub absent: &'a [Item<'a>],
 }
 
 /// Is the key in the set?
@@ -490,6 +503,79 @@ pub trait Classify {
     fn classify(&self, key: &[u8]) -> Vec<u64>;
 }
 
+/// What a filter that knows both sides says of a key.
+///
+/// ```
+/// use bouquet::capability::Verdict;
+/// let exact = |verdict: Verdict| verdict.resolve(|| true);
+/// assert_eq!([Verdict::In, Verdict::Undetermined, Verdict::Out].map(exact), [Some(true), Some(true), Some(false)]);
+/// assert_eq!(exact(Verdict::Unknown), None, "no table of members knows more about it");
+/// assert_eq!(Verdict::Undetermined.name(), "undetermined");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A member.
+    In,
+    /// A key of the universe that is no member.
+    Out,
+    /// A key of the universe that must be looked up elsewhere.
+    Undetermined,
+    /// No key of the universe.
+    Unknown,
+}
+
+impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Verdict; 4] = [Verdict::In, Verdict::Out, Verdict::Undetermined, Verdict::Unknown];
+
+    /// The word that people read.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::In => "in",
+            Verdict::Out => "out",
+            Verdict::Undetermined => "undetermined",
+            Verdict::Unknown => "unknown",
+        }
+    }
+
+    /// Whether the key is a member, as `look_up` says where the filter cannot tell; `None` for a key of another universe.
+    pub fn resolve(self, look_up: impl FnOnce() -> bool) -> Option<bool> {
+        match self {
+            Verdict::In => Some(true),
+            Verdict::Out => Some(false),
+            Verdict::Undetermined => Some(look_up()),
+            Verdict::Unknown => None,
+        }
+    }
+}
+
+/// Is the key in the set, out of it, to be looked up, or foreign?
+///
+/// Law: [`In`](Verdict::In) and [`Out`](Verdict::Out) are never wrong about a key of the universe that the filter was told of, and
+/// no such key is [`Unknown`](Verdict::Unknown). About other keys nothing is promised.
+///
+/// ```
+/// use bouquet::{Complement, ComplementSettings, capability::{Judge, Verdict}, hash::Hashing};
+/// let settings = ComplementSettings { fpr: Some(0.001), ..Default::default() };
+/// let flowers = Complement::from_keys_and_absent(&settings, &Hashing::default(), ["rose", "lily"], ["oak", "elm"])?;
+/// let mut verdicts = [Verdict::Unknown; 3];
+/// Judge::judge_batch(&flowers, &[b"rose", b"elm", b"granite"], &mut verdicts);
+/// assert_eq!(verdicts, [Verdict::In, Verdict::Out, Verdict::Unknown]);
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub trait Judge {
+    /// What the filter says of the key.
+    fn judge(&self, key: &[u8]) -> Verdict;
+
+    /// The verdicts on many keys, `verdicts[i]` for `keys[i]`; the longer slice's rest is left alone.
+    fn judge_batch(&self, keys: &[&[u8]], verdicts: &mut [Verdict]) {
+        for (key, verdict) in keys.iter().zip(verdicts) {
+            *verdict = self.judge(key);
+        }
+    }
+}
+
 /// One entry of a [`Listing`].
 ///
 /// ```
@@ -545,6 +631,36 @@ pub struct Listing {
 pub trait List {
     /// Everything that can be decoded.
     fn list(&self) -> Listing;
+}
+
+/// How likely is the key a member, after the structure was asked, given how likely it was before?
+///
+/// For structures that know more of a key than yes or no, or whose rates differ from key to key. Every filter that tells its rate can be
+/// weighed: [`AnyFilter::weigh`](crate::AnyFilter::weigh).
+///
+/// Law: the answer is a probability, 0 for a prior of 0, and calibrated: over keys of which a share are members, with that share as the
+/// prior, the answers are that share on average. Without a prior it is that of the structure's own model, or `None` if it has none.
+///
+/// ```
+/// use bouquet::{Weighted, capability::Weigh};
+/// let mut filter = Weighted::with_rate(100, 0.01)?;
+/// filter.insert("rose");
+/// assert!(filter.probability("rose", Some(0.5)).is_some_and(|probability| probability > 0.99));
+/// assert_eq!(Weigh::probability(&filter, b"lily", Some(0.5)), Some(0.0));
+/// assert_eq!(Weigh::probability(&filter, b"lily", None), None, "who knows?");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub trait Weigh {
+    /// The probability that the key is a member.
+    fn probability(&self, key: &[u8], prior: Option<f64>) -> Option<f64>;
+
+    /// The probabilities of many keys, each with the same prior: `answers[i]` for `keys[i]`; the longer slice's rest is left alone. What
+    /// follows from the whole structure, such as its fill, is found once.
+    fn probability_batch(&self, keys: &[&[u8]], prior: Option<f64>, answers: &mut [Option<f64>]) {
+        for (key, answer) in keys.iter().zip(answers) {
+            *answer = self.probability(key, prior);
+        }
+    }
 }
 
 /// A key that a structure keeps by name, and how often it came.
@@ -703,7 +819,7 @@ pub trait Intersect: Sized {
 /// The difference to another structure of the same shape and hashing.
 ///
 /// Law: subtracting what was merged gives back what was there before. Structures that differ are refused, and nothing
-/// changes. A structure that can also [list](List) tells what two sets do not share: subtract one from the other and list.
+/// changes. A structure that can also [list](List) tells what two sets do not share: see [`Difference`].
 ///
 /// ```
 /// use bouquet::{Iblt, capability::Subtract};
@@ -719,6 +835,28 @@ pub trait Intersect: Sized {
 pub trait Subtract: Sized {
     /// Takes away everything that `other` holds; what it did not hold itself is owed from then on.
     fn subtract(&mut self, other: &Self) -> Result<()>;
+}
+
+/// What do two structures of the same shape and hashing not share?
+///
+/// Law: entries of a positive count are in the first more often than in the second, those of a negative count the other way round; without
+/// undecoded cells no other key is. Neither structure changes, and structures that differ in shape or hashing are refused. What both hold need
+/// not be known: they may hold any number of keys as long as the difference is small enough for their cells.
+///
+/// ```
+/// use bouquet::{Iblt, capability::Difference};
+/// let (mut here, mut there) = (Iblt::with_capacity(10)?, Iblt::with_capacity(10)?);
+/// for key in 0..1_000u64 {
+///     here.insert(&key, b"")?;
+///     there.insert(&(key + 1), b"")?;
+/// }
+/// let listing = here.difference(&there)?;
+/// assert_eq!((listing.undecoded, listing.entries.len()), (0, 2), "only the first and the last");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+pub trait Difference: Sized {
+    /// What only one of them holds.
+    fn difference(&self, other: &Self) -> Result<Listing>;
 }
 
 /// An estimated number of keys.

@@ -19,10 +19,13 @@ use crate::kind::{Config, Facts, ParameterType, Setting, Structure};
 use crate::store::{BitMatrix, BitStore, Counters, Opening, Orientation, Words, WritableMap};
 
 mod authentication;
+mod pace;
 mod patch;
 mod state;
 use authentication::Authenticator;
 pub(crate) use authentication::Code;
+use pace::PACE;
+pub use pace::Pace;
 pub use patch::{PATCH_MAGIC, PATCH_VERSION};
 pub(crate) use patch::{apply as apply_patch, between as patch_between};
 pub use state::{StateReader, StateWriter};
@@ -55,6 +58,9 @@ const OPEN_FOR_WRITING: u8 = 1;
 
 /// The flag of a frame that has an authentication code.
 const HAS_CODE: u8 = 2;
+
+/// The flag of a frame whose state ends with the pace of its clock.
+const HAS_PACE: u8 = 4;
 
 /// The place of the authentication code in the prelude; zeros in a frame that has none.
 const CODE: std::ops::Range<usize> = 40..56;
@@ -121,6 +127,7 @@ pub struct Encoder<'a> {
     state: StateWriter,
     sections: Vec<Section<'a>>,
     vouching: Vouching,
+    pace: Option<Pace>,
 }
 
 /// Where the authentication code of a frame comes from.
@@ -176,8 +183,15 @@ impl Section<'_> {
 }
 
 impl<'a> Encoder<'a> {
-    fn new(coding: Coding, vouching: Vouching) -> Self {
-        Encoder { coding, state: StateWriter::default(), sections: Vec::new(), vouching }
+    fn new(coding: Coding, vouching: Vouching, pace: Option<Pace>) -> Self {
+        Encoder { coding, state: StateWriter::default(), sections: Vec::new(), vouching, pace }
+    }
+
+    /// The state as the frame has it, with the pace at its end.
+    fn whole_state(&self) -> Vec<u8> {
+        let mut state = self.state.as_slice().to_vec();
+        state.extend(self.pace.iter().flat_map(|pace| pace.to_bytes()));
+        state
     }
 
     /// Hands a store to the authentication code, if one is computed.
@@ -243,7 +257,7 @@ impl<'a> Encoder<'a> {
     /// The stores that `fill` writes, copied, so that they need not live as long as the structure: for one that is kept
     /// in memory otherwise than in its frame.
     pub fn copied<'b>(&mut self, fill: impl FnOnce(&mut Encoder<'b>)) {
-        let mut other = Encoder::new(self.coding, std::mem::replace(&mut self.vouching, Vouching::None));
+        let mut other = Encoder::new(self.coding, std::mem::replace(&mut self.vouching, Vouching::None), None);
         fill(&mut other);
         self.vouching = other.vouching;
         other.state.as_slice().iter().for_each(|&byte| self.state.u8(byte));
@@ -259,13 +273,14 @@ impl<'a> Encoder<'a> {
     }
 
     fn header_len(&self, parameters: &[u8]) -> usize {
-        align(PRELUDE + self.sections.len() * TABLE_ROW + parameters.len() + self.state.as_slice().len())
+        let state = self.state.as_slice().len() + if self.pace.is_some() { PACE } else { 0 };
+        align(PRELUDE + self.sections.len() * TABLE_ROW + parameters.len() + state)
     }
 
     /// Everything before the first store.
     fn header(&self, facts: &Facts, config: &Config) -> io::Result<Vec<u8>> {
         let parameters = encode_settings(config);
-        let state = self.state.as_slice();
+        let state = self.whole_state();
         let body = self.header_len(&parameters);
 
         let mut header = Vec::with_capacity(body);
@@ -294,17 +309,20 @@ impl<'a> Encoder<'a> {
             offset += align_u64(section.len());
         }
         header.extend_from_slice(&parameters);
-        header.extend_from_slice(state);
+        header.extend_from_slice(&state);
         header.resize(body, 0);
         header[total_at..total_at + 8].copy_from_slice(&offset.to_le_bytes());
         let code = match &self.vouching {
             Vouching::None => None,
             Vouching::Kept(code) => Some(*code),
-            Vouching::Computed(authenticator) => Some(authenticator.clone().finish(&parameters, state, &header)),
+            Vouching::Computed(authenticator) => Some(authenticator.clone().finish(&parameters, &state, &header)),
         };
         if let Some(code) = code {
             header[FLAGS] |= HAS_CODE;
             header[CODE].copy_from_slice(&code);
+        }
+        if self.pace.is_some() {
+            header[FLAGS] |= HAS_PACE;
         }
         seal(&mut header);
         Ok(header)
@@ -364,9 +382,10 @@ impl<'a> InPlace<'a> {
         file: &Header,
         opening: &Opening,
         vouched: bool,
+        pace: Option<Pace>,
     ) -> Option<Self> {
         let vouching = if vouched { Vouching::new(config.hashing(), file.code) } else { Vouching::None };
-        let mut encoder = Encoder::new(Coding::Raw, vouching);
+        let mut encoder = Encoder::new(Coding::Raw, vouching, pace);
         fill(&mut encoder);
         let stays = |(section, row): (&Section<'_>, &Row)| {
             let same = section.len() == row.bytes.len() as u64 && section.bits == row.bits && row.coding == Coding::Raw;
@@ -404,7 +423,15 @@ pub(crate) fn write_frame<'a>(
     fill: impl FnOnce(&mut Encoder<'a>),
     out: &mut impl Write,
 ) -> io::Result<()> {
-    write_frame_again(facts, config, coded, None, fill, out)
+    write_frame_again(facts, config, coded, Kept::default(), fill, out)
+}
+
+/// What a frame has beside its filter.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Kept {
+    /// The authentication code of a filter that was opened without its secret.
+    pub(crate) code: Option<Code>,
+    pub(crate) pace: Option<Pace>,
 }
 
 /// As [`write_frame`], of a filter that may have been opened without its secret and then keeps its authentication code.
@@ -412,12 +439,12 @@ pub(crate) fn write_frame_again<'a>(
     facts: &Facts,
     config: &Config,
     coded: bool,
-    kept: Option<Code>,
+    kept: Kept,
     fill: impl FnOnce(&mut Encoder<'a>),
     out: &mut impl Write,
 ) -> io::Result<()> {
     let coding = if coded { Coding::Arithmetic } else { Coding::Raw };
-    let mut encoder = Encoder::new(coding, Vouching::new(config.hashing(), kept));
+    let mut encoder = Encoder::new(coding, Vouching::new(config.hashing(), kept.code), kept.pace);
     fill(&mut encoder);
     encoder.write(facts, config, out)
 }
@@ -595,6 +622,8 @@ pub struct Header {
     pub bytes: u64,
     /// The authentication code of a keyed frame.
     code: Option<Code>,
+    /// The pace of its clock, at the end of the state.
+    pace: Option<Pace>,
     parameters: std::ops::Range<usize>,
     state: std::ops::Range<usize>,
     sections: Vec<Row>,
@@ -658,10 +687,11 @@ impl Header {
         found.update(&[0; 8]);
         found.update(&bytes[CHECKSUM.end..body]);
         check("header checksum", format_args!("{checksum:#018x}"), format_args!("{:#018x}", found.digest()))?;
-        if flags & !HAS_CODE == OPEN_FOR_WRITING {
+        if flags & !HAS_CODE & !HAS_PACE == OPEN_FOR_WRITING {
             return Err(Error::Interrupted);
         }
-        check("flags", 0, flags & !HAS_CODE)?;
+        check("flags", 0, flags & !HAS_CODE & !HAS_PACE)?;
+        let pace = if flags & HAS_PACE != 0 { Some(Pace::read(&bytes[state..end])?) } else { None };
         let code = (flags & HAS_CODE != 0).then(|| authentication::code_of(bytes));
         check("the place of a code that the frame does not have", true, code.is_some() || bytes[CODE] == [0; 16])?;
         if sections > MAX_SECTIONS {
@@ -702,6 +732,7 @@ impl Header {
             seed,
             bytes: total,
             code,
+            pace,
             parameters: parameters..state,
             state: state..end,
             sections: rows,
@@ -721,6 +752,12 @@ impl Header {
     /// The authentication code of a keyed frame, if it has one.
     pub(crate) fn code(&self) -> Option<Code> {
         self.code
+    }
+
+    /// The pace of the filter's clock, if the frame has one.
+    #[must_use]
+    pub fn pace(&self) -> Option<Pace> {
+        self.pace
     }
 
     /// Whether the frame has an authentication code, right or wrong: all keyed frames do but those of earlier versions.
@@ -815,6 +852,11 @@ fn check<T: ToString>(what: &str, expected: T, found: T) -> Result<()> {
     if expected == found { Ok(()) } else { Err(Error::corrupt(what, expected, found)) }
 }
 
+/// Refuses a coded store where only a raw one can stand.
+fn is_raw(row: &Row) -> Result<()> {
+    check("coding of a store", "raw", if row.coding == Coding::Raw { "raw" } else { "arithmetic" })
+}
+
 /// Hands a structure the parts of its frame, in the order in which they were written.
 ///
 /// ```
@@ -900,7 +942,8 @@ impl<'a> Decoder<'a> {
             secret => secret.map(Authenticator::new),
         };
         let config = header.settings(bytes, facts)?.hashed(hashing);
-        let state = StateReader::new(&bytes[header.state.clone()], "state");
+        let own = header.state.start..header.state.end - if header.pace.is_some() { PACE } else { 0 };
+        let state = StateReader::new(&bytes[own], "state");
         let sections = header.sections.clone().into_iter();
         Ok(Decoder { source, config, state, sections, coded_bits_left: MAX_CODED_BITS, authenticator, header })
     }
@@ -949,7 +992,7 @@ impl<'a> Decoder<'a> {
         let (row, bytes) = self.section()?;
         check("bits of a store", bits, row.bits)?;
         check("bytes of a store", bits.div_ceil(64).saturating_mul(8), bytes.len() as u64)?;
-        check("coding of a store", "raw", if row.coding == Coding::Raw { "raw" } else { "arithmetic" })?;
+        is_raw(&row)?;
         self.authenticate(|code| code.store(bits, bytes));
         self.place(&row, bytes)
     }
@@ -1031,6 +1074,7 @@ impl<'a> Decoder<'a> {
     /// A store of bytes, of whatever length was written.
     pub fn bytes(&mut self) -> Result<&'a [u8]> {
         let (row, bytes) = self.section()?;
+        is_raw(&row)?;
         check("bits of a store", (bytes.len() as u64).saturating_mul(8), row.bits)?;
         self.authenticate(|code| code.store(row.bits, bytes));
         Ok(bytes)

@@ -16,8 +16,8 @@
 use std::any::Any;
 
 use crate::capability::{
-    Advance, BuildFrom, Cardinality, Classify, Compress, Contains, Count, Dataset, Decode, Estimate, Get, Grow, Insert,
-    Intersect, List, Merge, NoteType, Overlap, Remove, Set, Subtract, Top,
+    Advance, BuildFrom, Cardinality, Classify, Compress, Contains, Count, Dataset, Decode, Difference, Estimate, Get,
+    Grow, Insert, Intersect, Judge, List, Listing, Merge, NoteType, Overlap, Remove, Set, Subtract, Top, Weigh,
 };
 use crate::codec::{Decoder, Encoder};
 use crate::error::Result;
@@ -64,6 +64,8 @@ pub enum ErrorClass {
     /// The removal of a present key may be refused with [`Error::Ambiguous`](crate::Error::Ambiguous), or leave traces
     /// that make absent keys seem present.
     Undeletable,
+    /// A removed key seems present until the filter is maintained.
+    Lingering,
 }
 
 impl ErrorClass {
@@ -87,6 +89,7 @@ impl ErrorClass {
             ErrorClass::MissingSet => "missing sets",
             ErrorClass::Unknown => "unknown answers",
             ErrorClass::Undeletable => "refused removals",
+            ErrorClass::Lingering => "removed keys that linger",
         }
     }
 }
@@ -543,6 +546,8 @@ verbs! {
     get, Get, "get", fn(&dyn Any) -> &dyn Get;
     set, Set, "set", fn(&mut dyn Any) -> &mut dyn Set;
     classify, Classify, "classify", fn(&dyn Any) -> &dyn Classify;
+    judge, Judge, "judge", fn(&dyn Any) -> &dyn Judge;
+    weigh, Weigh, "weigh", fn(&dyn Any) -> &dyn Weigh;
     list, List, "list", fn(&dyn Any) -> &dyn List;
     top, Top, "top", fn(&dyn Any) -> &dyn Top;
     decode, Decode, "decode", fn(&dyn Any) -> &dyn Decode;
@@ -551,6 +556,7 @@ verbs! {
     merge, Merge, "merge", fn(&mut dyn Any, &dyn Any) -> Result<()>;
     intersect, Intersect, "intersect", fn(&mut dyn Any, &dyn Any) -> Result<()>;
     subtract, Subtract, "subtract", fn(&mut dyn Any, &dyn Any) -> Result<()>;
+    difference, Difference, "difference", fn(&dyn Any, &dyn Any) -> Result<Listing>;
     cardinality, Cardinality, "cardinality", CardinalityVerbs;
     compress, Compress, "compress", fn(&dyn Any) -> &dyn Compress;
     build_from, BuildFrom, "build_from", fn(&Config, &Dataset<'_>) -> Result<Boxed>;
@@ -909,6 +915,8 @@ register! {
     get, GET, Get, fn(&dyn Any) -> &dyn Get, |value| own::<T>(value);
     set, SET, Set, fn(&mut dyn Any) -> &mut dyn Set, |value| own_mut::<T>(value);
     classify, CLASSIFY, Classify, fn(&dyn Any) -> &dyn Classify, |value| own::<T>(value);
+    judge, JUDGE, Judge, fn(&dyn Any) -> &dyn Judge, |value| own::<T>(value);
+    weigh, WEIGH, Weigh, fn(&dyn Any) -> &dyn Weigh, |value| own::<T>(value);
     list, LIST, List, fn(&dyn Any) -> &dyn List, |value| own::<T>(value);
     top, TOP, Top, fn(&dyn Any) -> &dyn Top, |value| own::<T>(value);
     decode, DECODE, Decode, fn(&dyn Any) -> &dyn Decode, |value| own::<T>(value);
@@ -920,6 +928,8 @@ register! {
         |value, other| own_mut::<T>(value).intersect(own::<T>(other));
     subtract, SUBTRACT, Subtract, fn(&mut dyn Any, &dyn Any) -> Result<()>,
         |value, other| own_mut::<T>(value).subtract(own::<T>(other));
+    difference, DIFFERENCE, Difference, fn(&dyn Any, &dyn Any) -> Result<Listing>,
+        |value, other| own::<T>(value).difference(own::<T>(other));
     cardinality, CARDINALITY, Cardinality, CardinalityVerbs, CardinalityVerbs {
         one: |value| own::<T>(value).cardinality(),
         two: |value, other| own::<T>(value).overlap(own::<T>(other)),

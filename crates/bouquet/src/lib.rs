@@ -27,8 +27,9 @@
 //! | a set of unknown size | [`Scalable`] |
 //! | duplicates in an endless stream | [`Stable`] |
 //! | a value for each key of a fixed set | [`Bloomier`] |
-//! | to list what was put in, or find differences | [`Iblt`] |
-//! | which of many sets hold a key | [`FilterBank`] |
+//! | to list what was put in | [`Iblt`] |
+//! | in which keys two sets differ | [`Invertible`] |
+//! | which of many sets hold a key | [`FilterBank`]; of very many subsets that come and go [`Dba`] |
 //! | a filter to be sent | [`Compressed`] |
 //! | keys or queries that an adversary chooses | any of them, with [`Hashing::keyed`](hash::Hashing::keyed) |
 //!
@@ -84,8 +85,18 @@ pub use crate::membership::partitioned::{Partitioned, PartitionedSettings};
 pub use crate::membership::pipelined::{Pipelined, PipelinedSettings};
 pub use crate::membership::standard::{Bloom, BloomSettings};
 pub use crate::membership::ultra_fast::{UltraFast, UltraFastSettings};
+pub use accuracy::complement::{Complement, ComplementSettings};
+pub use accuracy::cross_checking::{CrossChecking, CrossCheckingSettings};
+pub use accuracy::fpf_multistage::{FpfMultistage, FpfMultistageSettings};
 pub use accuracy::generalized::{Generalized, GeneralizedSettings};
-pub use any_filter::{AnyFilter, ForeignFormat, MappedFilter, OpenOptions};
+pub use accuracy::multi_class::{MultiClass, MultiClassSettings};
+pub use accuracy::popularity_conscious::{PopularityConscious, PopularityConsciousSettings};
+pub use accuracy::retouched::{Retouched, RetouchedSettings};
+pub use accuracy::selective::{Selective, SelectiveSettings};
+pub use accuracy::trie_checked::{TrieChecked, TrieCheckedSettings};
+pub use accuracy::weighted::{Weighted, WeightedSettings};
+pub use accuracy::yes_no::{YesNo, YesNoSettings};
+pub use any_filter::{AnyFilter, Belief, ForeignFormat, MappedFilter, OpenOptions};
 pub use bouquet_theory as theory;
 pub use counting::adaptive::{Adaptive, AdaptiveSettings};
 pub use counting::conservative_update::{ConservativeUpdate, ConservativeUpdateSettings};
@@ -109,14 +120,30 @@ pub use counting::spectral::{Spectral, SpectralSettings};
 pub use counting::ternary::{Ternary, TernarySettings};
 pub use counting::variable_increment::{VariableIncrement, VariableIncrementSettings};
 pub use counting::variable_length::{VariableLength, VariableLengthSettings};
+pub use decay::a2_buffer::{A2Buffer, A2BufferSettings};
+pub use decay::decaying::{Decaying, DecayingSettings};
+pub use decay::double_buffer::{DoubleBuffer, DoubleBufferSettings};
+pub use decay::exponential_decay::{ExponentialDecay, ExponentialDecaySettings};
+pub use decay::forgetful::{Forgetful, ForgetfulSettings};
 pub use decay::stable::{Stable, StableSettings};
+pub use decay::temporal_counting::{TemporalCounting, TemporalCountingSettings};
+pub use decay::time_decaying::{TimeDecaying, TimeDecayingSettings};
+pub use dynamic::bloomstore::file::BloomstoreFile;
+pub use dynamic::bloomstore::{Bloomstore, BloomstoreSettings};
+pub use dynamic::dba::{Dba, DbaSettings};
 pub use dynamic::dynamic::{Dynamic, DynamicSettings};
+pub use dynamic::forest_structured::file::ForestFile;
+pub use dynamic::forest_structured::{ForestStructured, ForestStructuredSettings};
+pub use dynamic::par_bf::{ParBf, ParBfSettings};
 pub use dynamic::scalable::{Scalable, ScalableSettings};
 pub use dynamic::split::{Split, SplitSettings};
 pub use error::{Error, Result};
 pub use files::{FileLock, abandon_saves};
 pub use foreign::foreign_bits::{ForeignBits, ForeignBitsSettings};
 pub use foreign::redis_bloom::{RedisBloom, RedisBloomSettings};
+pub use foreign::redis_count_min::{RedisCountMin, RedisCountMinSettings};
+pub use foreign::redis_cuckoo::{RedisCuckoo, RedisCuckooSettings};
+pub use foreign::redis_top_k::{RedisTopK, RedisTopKSettings};
 pub use key::{ByHash, Key};
 pub use membership::best_of_n::{BestOfN, BestOfNSettings};
 pub use membership::compacted::{Compacted, CompactedSettings};
@@ -127,10 +154,19 @@ pub use membership::partitioned_hashing::{PartitionedHashing, PartitionedHashing
 pub use membership::perfect_hash::{PerfectHash, PerfectHashSettings};
 pub use membership::two_choice::{TwoChoice, TwoChoiceSettings};
 pub use sets::filter_bank::{FilterBank, FilterBankSettings};
-pub use shared::{SharedBlocked, SharedBloom, SharedCounting, SharedUltraFast};
+pub use shared::{SharedBlocked, SharedBloom, SharedCounting, SharedParBf, SharedUltraFast};
 pub use shell::Filter;
 pub use values::bloomier::{Bloomier, BloomierSettings};
 pub use values::iblt::{Iblt, IbltSettings};
+pub use values::invertible::{Invertible, InvertibleSettings};
+
+/// What lies in files, page by page: the stores of [`BloomstoreFile`], the filters of [`ForestFile`], how durable they are, and the disks that they lie on.
+pub mod paged {
+    pub use crate::dynamic::bloomstore::file::{Change, Durability, Snapshot, StoreOptions, StoreStats};
+    pub use crate::dynamic::forest_structured::file::ForestStats;
+    pub use crate::parts::pages::manifest::kind_number;
+    pub use crate::parts::pages::{Directory, Disk, DiskFile, MemoryDisk};
+}
 
 /// The stores of single kinds, for the benchmarks of this repository; no promise of stability.
 #[cfg(feature = "internals")]

@@ -52,7 +52,8 @@ fn keyed(kind: &'static Kind, high: bool) -> AnyFilter {
         NoteType::Integer => Note::Integer(index % 7),
         NoteType::Bytes => Note::Bytes(b"value"),
         NoteType::Group => Note::Group(index % 4),
-        NoteType::Weight => Note::Weight(1.0),
+        NoteType::Weight => Note::Weight(0.5),
+        NoteType::Weights => Note::Weights(1.0, 0.5),
         _ => Note::None,
     };
     let items: Vec<_> = (0..).zip(&keys).map(|(index, key)| Item::new(key, note(index))).collect();

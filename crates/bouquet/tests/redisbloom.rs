@@ -1,9 +1,13 @@
 //! Filters that RedisBloom 2.4.20 dumped answer here as they did there, and are dumped again byte for byte.
 
 use bouquet::foreign::{
-    BloomShape, CuckooShape, RedisBloomChain, RedisCountMin, RedisCuckoo, RedisTopK, murmur2, murmur64a,
+    BloomShape, CuckooShape, RedisBloomChain, RedisCountMin, RedisCountMinSketch, RedisCuckoo, RedisCuckooChain,
+    RedisTopK, RedisTopKSketch, murmur2, murmur64a,
 };
-use bouquet::{Error, hash::SplitMix};
+use bouquet::hash::{Hashing, SplitMix};
+use bouquet::kind::{Argument, Setting};
+use bouquet::shell::Amount;
+use bouquet::{AnyFilter, Error};
 use serde_json::Value;
 
 /// A recorded filter: what `SCANDUMP` gave, and what the server said of its keys.
@@ -62,21 +66,21 @@ fn recorded() -> Vec<Recorded> {
 /// A chain of either family.
 enum Chain {
     Bloom(RedisBloomChain),
-    Cuckoo(RedisCuckoo),
+    Cuckoo(RedisCuckooChain),
 }
 
 impl Chain {
     fn from_header(family: &str, header: &[u8], most_bytes: u64) -> Result<Self, Error> {
         match family {
             "BF" => RedisBloomChain::from_header(header, most_bytes).map(Chain::Bloom),
-            _ => RedisCuckoo::from_header(header, most_bytes).map(Chain::Cuckoo),
+            _ => RedisCuckooChain::from_header(header, most_bytes).map(Chain::Cuckoo),
         }
     }
 
     fn from_dump(family: &str, dump: &[u8], most_bytes: u64) -> Result<Self, Error> {
         match family {
             "BF" => RedisBloomChain::from_dump(dump, most_bytes).map(Chain::Bloom),
-            _ => RedisCuckoo::from_dump(dump, most_bytes).map(Chain::Cuckoo),
+            _ => RedisCuckooChain::from_dump(dump, most_bytes).map(Chain::Cuckoo),
         }
     }
 
@@ -171,7 +175,7 @@ fn filters_made_here_of_the_same_keys_have_the_same_bytes() {
     bloom("bf:grown", BloomShape { capacity: 200, ..Default::default() });
     bloom("bf:auto", BloomShape::default());
     let cuckoo = |key: &str, shape: CuckooShape| {
-        let mut chain = RedisCuckoo::new(&shape, u64::MAX).unwrap();
+        let mut chain = RedisCuckooChain::new(&shape, u64::MAX).unwrap();
         of(key).members.iter().for_each(|member| chain.insert(member, u64::MAX).unwrap());
         assert_eq!(Chain::Cuckoo(chain).chunks(16 << 20), of(key).chunks, "{key}");
     };
@@ -246,18 +250,18 @@ fn mutated_dumps_are_refused_or_give_a_filter_within_its_limit() {
             }
         }
     }
-    let mut sketch = RedisCountMin::new(50, 3, MOST).unwrap();
-    let mut top = RedisTopK::new(5, 20, 3, 0.9, MOST).unwrap();
+    let mut sketch = RedisCountMinSketch::new(50, 3, MOST).unwrap();
+    let mut top = RedisTopKSketch::new(5, 20, 3, 0.9, MOST).unwrap();
     for name in names("flower", 100) {
         sketch.add(name.as_bytes(), 2);
         top.add(name.as_bytes(), 1);
     }
     for _ in 0..4_000 {
-        if let Ok(mut sketch) = RedisCountMin::from_dump(&mutate(&sketch.dump(), &mut random), MOST) {
+        if let Ok(mut sketch) = RedisCountMinSketch::from_dump(&mutate(&sketch.dump(), &mut random), MOST) {
             sketch.add(b"rose", u64::MAX);
-            drop(RedisCountMin::weighted(&[(&sketch, i64::MIN), (&sketch, i64::MAX)]));
+            drop(RedisCountMinSketch::weighted(&[(&sketch, i64::MIN), (&sketch, i64::MAX)]));
         }
-        if let Ok(mut top) = RedisTopK::from_dump(&mutate(&top.dump(), &mut random), MOST) {
+        if let Ok(mut top) = RedisTopKSketch::from_dump(&mutate(&top.dump(), &mut random), MOST) {
             drop(top.add(b"rose", 7));
             let _ = (top.count(b"rose"), top.list().len());
         }
@@ -269,9 +273,9 @@ fn sizes_beyond_the_limit_are_refused_before_memory_is_taken() {
     let huge = BloomShape { capacity: 1 << 62, rate: 1e-9, ..Default::default() };
     assert!(matches!(RedisBloomChain::new(&huge, u64::MAX >> 1), Err(Error::TooLarge { .. })));
     let huge = CuckooShape { capacity: 1 << 50, ..Default::default() };
-    assert!(matches!(RedisCuckoo::new(&huge, 1 << 40), Err(Error::TooLarge { .. })));
-    assert!(matches!(RedisCountMin::new(1 << 40, 1 << 30, 1 << 30), Err(Error::TooLarge { .. })));
-    assert!(matches!(RedisTopK::new(10, u32::MAX, u32::MAX, 0.9, 1 << 30), Err(Error::TooLarge { .. })));
+    assert!(matches!(RedisCuckooChain::new(&huge, 1 << 40), Err(Error::TooLarge { .. })));
+    assert!(matches!(RedisCountMinSketch::new(1 << 40, 1 << 30, 1 << 30), Err(Error::TooLarge { .. })));
+    assert!(matches!(RedisTopKSketch::new(10, u32::MAX, u32::MAX, 0.9, 1 << 30), Err(Error::TooLarge { .. })));
 }
 
 #[test]
@@ -307,15 +311,15 @@ fn seeds_and_tightening_ratios_survive_a_dump() {
 
 #[test]
 fn the_same_commands_give_the_same_top_keys() {
-    let mut left = RedisTopK::new(5, 8, 3, 0.9, u64::MAX).unwrap();
-    let mut right = RedisTopK::from_dump(&left.dump(), u64::MAX).unwrap();
+    let mut left = RedisTopKSketch::new(5, 8, 3, 0.9, u64::MAX).unwrap();
+    let mut right = RedisTopKSketch::from_dump(&left.dump(), u64::MAX).unwrap();
     let mut random = SplitMix::new(3);
     for step in 0..20_000u64 {
         let reach = 2 + random.below(200);
         let name = format!("f{}", random.below(reach));
         assert_eq!(left.add(name.as_bytes(), 1), right.add(name.as_bytes(), 1), "step {step}");
         if step % 1_000 == 0 {
-            right = RedisTopK::from_dump(&right.dump(), u64::MAX).unwrap();
+            right = RedisTopKSketch::from_dump(&right.dump(), u64::MAX).unwrap();
         }
     }
     assert_eq!(left, right);
@@ -329,4 +333,99 @@ fn murmur_hashes_tails_of_every_length() {
     for len in 0..=16 {
         assert!(seen.insert(murmur64a(&text[..len], 1)) && seen.insert(murmur2(&text[..len], 1).into()));
     }
+}
+
+#[test]
+fn recorded_cuckoo_filters_are_filters_of_their_kind_and_dumped_byte_for_byte() {
+    for filter in recorded().into_iter().filter(|filter| filter.family == "CF") {
+        let dump = loaded(&filter).parts().1;
+        let kind = RedisCuckoo::from_dump(&dump).unwrap();
+        let again = RedisCuckoo::from_bytes(&kind.to_bytes()).unwrap();
+        assert_eq!((again.to_dump().unwrap(), again.items()), (dump, filter.members.len() as u64), "{}", filter.key);
+        assert!(filter.members.iter().all(|member| again.contains(member.as_slice())), "{}", filter.key);
+        let yes: Vec<_> = filter.absent.iter().filter(|name| again.contains(name.as_bytes())).cloned().collect();
+        assert_eq!(yes, filter.false_positives, "{}", filter.key);
+    }
+}
+
+#[test]
+fn counts_and_lists_come_back_from_a_dump_and_from_a_frame() {
+    let mut visits = RedisCountMin::with_error(0.01, 0.01).unwrap();
+    let mut top = RedisTopK::with_size(5, 20, 3).unwrap();
+    for (number, name) in names("flower", 500).iter().enumerate() {
+        let times = Amount(1 + 600 / (number as u64 + 1));
+        visits.insert_with(name, times);
+        top.insert_with(name, times).unwrap();
+    }
+    let (dump, frame) = (visits.to_dump().unwrap(), visits.to_bytes());
+    let again = RedisCountMin::from_dump(&dump).unwrap();
+    assert_eq!((again.to_dump().unwrap(), again.count("flower-7")), (dump.clone(), visits.count("flower-7")));
+    assert_eq!(RedisCountMin::from_bytes(&frame).unwrap(), visits);
+    assert!(RedisTopK::from_dump(&dump).is_err(), "another type");
+    let (dump, frame) = (top.to_dump().unwrap(), top.to_bytes());
+    let mut again = RedisTopK::from_dump(&dump).unwrap();
+    assert_eq!((again.to_dump().unwrap(), again.top()), (dump, top.top()));
+    assert_eq!(RedisTopK::from_bytes(&frame).unwrap(), top);
+    // What is drawn at random goes on as it would have.
+    for name in names("weed", 2_000) {
+        again.insert(&name).unwrap();
+        top.insert(&name).unwrap();
+    }
+    assert_eq!(again.to_dump().unwrap(), top.to_dump().unwrap());
+}
+
+#[test]
+fn filters_with_a_seed_are_not_written_for_redis() {
+    let seeded = Hashing::seeded(7);
+    let cuckoo = RedisCuckoo::hashed(RedisCuckoo::for_items(10).unwrap().settings(), seeded.clone()).unwrap();
+    let visits =
+        RedisCountMin::hashed(RedisCountMin::with_error(0.1, 0.1).unwrap().settings(), seeded.clone()).unwrap();
+    let top = RedisTopK::hashed(RedisTopK::with_size(1, 8, 7).unwrap().settings(), seeded).unwrap();
+    assert!(cuckoo.to_dump().is_err() && visits.to_dump().is_err() && top.to_dump().is_err());
+}
+
+/// HeavyKeeper's claim: of a stream whose frequencies fall as 1/rank, the list holds the most frequent, with counts that are hardly short.
+#[test]
+fn the_most_frequent_keys_of_a_zipf_stream_are_listed_with_counts_close_to_the_truth() {
+    let (keys, length) = (10_000u64, 200_000u64);
+    let harmonic: f64 = (1..=keys).map(|rank| 1.0 / rank as f64).sum();
+    let mut top = RedisTopK::with_size(20, 500, 5).unwrap();
+    let mut random = SplitMix::new(9);
+    let mut truth = vec![0u64; keys as usize];
+    for _ in 0..length {
+        // The inverse of the distribution function, up to the rounding of a rank.
+        let rank = (((random.unit() * harmonic).exp() - 1.0) / 0.79).min(keys as f64 - 1.0) as usize;
+        truth[rank] += 1;
+        top.insert(&(rank as u64)).unwrap();
+    }
+    let listed = top.top();
+    assert_eq!(listed.len(), 20);
+    let mut by_count: Vec<_> = (0..keys as usize).collect();
+    by_count.sort_by_key(|rank| std::cmp::Reverse(truth[*rank]));
+    for heavy in &listed[..10] {
+        let rank = u64::from_le_bytes(heavy.key.as_slice().try_into().unwrap()) as usize;
+        assert!(by_count[..12].contains(&rank), "rank {rank} is listed among the first ten");
+        let (told, came) = (heavy.count.count, truth[rank]);
+        assert!(told <= came && told * 100 >= came * 98, "{told} of {came}");
+    }
+}
+
+#[test]
+fn a_compacted_cuckoo_filter_keeps_every_key() {
+    let mut filter = RedisCuckoo::for_items(100).unwrap();
+    let all = names("key", 2_000);
+    filter.insert_batch(&all).unwrap();
+    let mut filter = AnyFilter::from_structure(filter).unwrap();
+    let figure = |filter: &AnyFilter| match filter.figures()[0].value {
+        Setting::Count(tables) => tables,
+        _ => 0,
+    };
+    let before = figure(&filter);
+    for name in &all[200..] {
+        filter.remove().unwrap().remove(name.as_bytes().into()).unwrap();
+    }
+    filter.act("compact", Argument::Nothing).unwrap();
+    assert!(
+        figure(&filter) < before && all[..200].iter().all(|name| filter.contains().unwrap().contains(name.as_bytes()))
+    );
 }

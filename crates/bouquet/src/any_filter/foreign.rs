@@ -2,7 +2,8 @@
 
 use super::AnyFilter;
 use crate::error::{Error, Result};
-use crate::foreign::{ForeignBits, Program, RedisBloom};
+use crate::foreign::{ForeignBits, Program, RedisBloom, RedisCountMin, RedisCuckoo, RedisTopK};
+use crate::kind::Structure;
 use crate::shell::Choice;
 
 /// How another program lays a filter out in a file.
@@ -21,10 +22,25 @@ const FORMATS: &[ForeignFormat] = &[
         name: "redisbloom",
         help: "a dump of RedisBloom: what BF.SCANDUMP gives, header and chunks behind each other",
         read: |bytes| AnyFilter::from_structure(RedisBloom::from_dump(bytes)?),
-        write: |filter| {
-            let own = filter.downcast_ref::<RedisBloom>();
-            own.ok_or_else(|| other_kind(filter, "redis-bloom"))?.to_dump()
-        },
+        write: |filter| own::<RedisBloom>(filter)?.to_dump(),
+    },
+    ForeignFormat {
+        name: "redisbloom-cuckoo",
+        help: "a dump of RedisBloom: what CF.SCANDUMP gives, header and chunks behind each other",
+        read: |bytes| AnyFilter::from_structure(RedisCuckoo::from_dump(bytes)?),
+        write: |filter| own::<RedisCuckoo>(filter)?.to_dump(),
+    },
+    ForeignFormat {
+        name: "redisbloom-count-min",
+        help: "RedisBloom: what DUMP gives of a key of CMS.*, and RESTORE takes",
+        read: |bytes| AnyFilter::from_structure(RedisCountMin::from_dump(bytes)?),
+        write: |filter| own::<RedisCountMin>(filter)?.to_dump(),
+    },
+    ForeignFormat {
+        name: "redisbloom-top-k",
+        help: "RedisBloom: what DUMP gives of a key of TOPK.*, and RESTORE takes",
+        read: |bytes| AnyFilter::from_structure(RedisTopK::from_dump(bytes)?),
+        write: |filter| own::<RedisTopK>(filter)?.to_dump(),
     },
     ForeignFormat {
         name: "guava",
@@ -72,7 +88,7 @@ const FORMATS: &[ForeignFormat] = &[
 
 /// The file of a plain filter that is of one of these programs.
 fn plain(filter: &AnyFilter, programs: &[Program]) -> Result<Vec<u8>> {
-    let own = filter.downcast_ref::<ForeignBits>().ok_or_else(|| other_kind(filter, "foreign-bits"))?;
+    let own = own::<ForeignBits>(filter)?;
     if programs.contains(&own.program()) {
         return own.to_foreign();
     }
@@ -80,12 +96,12 @@ fn plain(filter: &AnyFilter, programs: &[Program]) -> Result<Vec<u8>> {
     Err(Error::parameter("program", expected.join(" or "), own.program().word()))
 }
 
-fn other_kind(filter: &AnyFilter, wanted: &str) -> Error {
-    Error::parameter(
-        "format",
-        format!("one of kind `{}`; this one holds `{wanted}`", filter.kind().facts().id),
-        "another",
-    )
+/// The filter as one of the format's kind.
+fn own<T: Structure>(filter: &AnyFilter) -> Result<&T> {
+    filter.downcast_ref::<T>().ok_or_else(|| {
+        let holds = format!("one of kind `{}`; this one holds `{}`", filter.kind().facts().id, T::FACTS.id);
+        Error::parameter("format", holds, "another")
+    })
 }
 
 impl ForeignFormat {

@@ -160,7 +160,8 @@ impl MappedFilter {
         let value: &dyn Any = &*self.filter.value;
         let encode = self.filter.kind.encode;
         let (config, header) = (self.filter.config(), &self.header);
-        let parts = InPlace::new(config, |encoder| encode(value, encoder), header, &self.opening, vouched);
+        let parts =
+            InPlace::new(config, |encoder| encode(value, encoder), header, &self.opening, vouched, self.filter.pace);
         parts.ok_or_else(|| Error::NotInPlace {
             what: "its stores are not those of the file".into(),
             remedy: "save it beside and rename it instead".into(),

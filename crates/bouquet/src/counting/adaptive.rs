@@ -7,7 +7,7 @@ use crate::hash::{Digest, Hashing, MAX_HASHES, probes};
 use crate::key::Key;
 use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
 use crate::parts::bit_array::{self, BitArray};
-use crate::shell::{ByRate, Filter, Hashed, Mechanism, Put, Tally, Test};
+use crate::shell::{ByRate, Far, Filter, Hashed, Mechanism, Put, Tally, Test};
 use crate::store::BitStore;
 use crate::theory::{adaptive, spread};
 
@@ -161,14 +161,9 @@ impl Mechanism for AdaptiveBits {
         Ok((AdaptiveBits { array, counts, ones, foreign }, items))
     }
 
-    #[inline]
-    fn reach(&self) -> u64 {
-        self.array.bits.len()
-    }
-
-    #[inline]
-    fn prefetch(&self, digest: Digest) {
-        self.array.prefetch(digest);
+    #[inline(always)]
+    fn far(&self) -> Option<&dyn Far> {
+        Some(&self.array)
     }
 }
 

@@ -3,11 +3,11 @@
 use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Hashing};
+use crate::hash::Hashing;
 use crate::key::Key;
 use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
 use crate::parts::bit_array::{self, BitArray};
-use crate::shell::{ByRate, Filter, Hashed, Mechanism, Put, Take, Test, Unite};
+use crate::shell::{ByRate, Far, Filter, Hashed, Mechanism, Put, Take, Test, Unite};
 use crate::store::BitStore;
 use crate::theory;
 
@@ -141,14 +141,9 @@ impl Mechanism for DeletableBits {
         Ok((DeletableBits { array, flags: decoder.bits(regions)?, inserted }, items))
     }
 
-    #[inline]
-    fn reach(&self) -> u64 {
-        self.array.bits.len()
-    }
-
-    #[inline]
-    fn prefetch(&self, digest: Digest) {
-        self.array.prefetch(digest);
+    #[inline(always)]
+    fn far(&self) -> Option<&dyn Far> {
+        Some(&self.array)
     }
 }
 

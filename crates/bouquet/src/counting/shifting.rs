@@ -3,12 +3,12 @@
 use crate::capability::{Dataset, Item, Multiplicity, Note, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Hashing};
+use crate::hash::Hashing;
 use crate::key::Key;
 use crate::kind::{ErrorClass, Facts, Kind, Need, Plan, Rates, Stats, Text, Verb, kind};
 use crate::parts::bit_array::{self, BitArray};
 use crate::parts::counter_array::nonzero;
-use crate::shell::{Amount, Choice, Filter, FromNote, Group, Hashed, Mechanism, Put, Sort, Take, Tally, Test};
+use crate::shell::{Amount, Choice, Far, Filter, FromNote, Group, Hashed, Mechanism, Put, Sort, Take, Tally, Test};
 use crate::store::{BitStore, Counters};
 use crate::theory::{shifting, spread};
 
@@ -191,14 +191,9 @@ impl Mechanism for ShiftedBits {
         Ok((ShiftedBits { shape, array, counters, table, items, inserted }, items))
     }
 
-    #[inline]
-    fn reach(&self) -> u64 {
-        self.array.bits.len()
-    }
-
-    #[inline]
-    fn prefetch(&self, digest: Digest) {
-        self.array.prefetch(digest);
+    #[inline(always)]
+    fn far(&self) -> Option<&dyn Far> {
+        Some(&self.array)
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::capability::{Multiplicity, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
-use crate::hash::{Digest, Hashing, MAX_HASHES, SplitMix};
+use crate::hash::{Hashing, MAX_HASHES, SplitMix};
 use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
 use crate::parts::bit_array::{self, BitArray, flat_places};
-use crate::shell::{Age, Filter, Hashed, Mechanism, Put, Take, Tally, Test};
+use crate::shell::{Age, Far, Filter, Hashed, Mechanism, Put, Take, Tally, Test};
 use crate::store::BitStore;
 use crate::theory::variable_length::{self, Shape};
 
@@ -186,14 +186,9 @@ impl Mechanism for Signatures {
         Ok((Signatures { shape, array, ageing, tick, next, random, inserted }, items))
     }
 
-    #[inline]
-    fn reach(&self) -> u64 {
-        self.array.bits.len()
-    }
-
-    #[inline]
-    fn prefetch(&self, digest: Digest) {
-        self.array.prefetch(digest);
+    #[inline(always)]
+    fn far(&self) -> Option<&dyn Far> {
+        Some(&self.array)
     }
 }
 

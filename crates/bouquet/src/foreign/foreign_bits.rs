@@ -1,7 +1,7 @@
 #![doc = include_str!("foreign_bits.md")]
 
 use super::program::{Parsed, Shape};
-use super::redis_bloom::is_native;
+use super::rows::is_native;
 use crate::capability::{Estimate, NoteType, Overlap};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};

@@ -50,10 +50,10 @@ pub(super) fn zeroed<T: bytemuck::Zeroable>(cells: u64) -> Result<Vec<T>> {
     bytemuck::allocation::try_zeroed_vec(cells).map_err(|()| too_large())
 }
 
-/// Refuses a size above the caller's limit.
+/// Refuses a size above the caller's limit, and `None`, one that no number can tell.
 pub(super) fn within(bytes: Option<u64>, most: u64) -> Result<u64> {
-    let bytes = bytes.unwrap_or(u64::MAX);
-    if bytes <= most { Ok(bytes) } else { Err(Error::TooLarge { what: "the filter".into(), bytes: bytes.into() }) }
+    let too_large = || Error::TooLarge { what: "the filter".into(), bytes: bytes.unwrap_or(u64::MAX).into() };
+    bytes.filter(|bytes| *bytes <= most).ok_or_else(too_large)
 }
 
 /// Refuses a field that no program writes.

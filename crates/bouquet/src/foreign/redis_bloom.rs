@@ -1,6 +1,7 @@
 #![doc = include_str!("redis_bloom.md")]
 
-pub use self::chain::{BloomShape, Link, RedisBloomChain};
+pub use self::chain::{BloomShape, ChainFields, Link, RedisBloomChain};
+use super::rows::{is_native, need_native};
 use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
@@ -11,6 +12,7 @@ use crate::theory::scalable::compound_rate;
 use crate::theory::spread;
 
 pub(super) mod chain;
+mod valkey;
 
 /// The registry's row.
 pub const KIND: Kind = kind!(RedisBloom);
@@ -92,11 +94,6 @@ impl RedisChain {
     fn hashes(&self, key: Hashed<'_>) -> (u64, u64) {
         if self.is_native { self.chain.hashes(key.bytes) } else { (key.digest.h1, key.digest.h2) }
     }
-}
-
-/// Whether keys are hashed as other programs do: without a seed and without a secret.
-pub(super) fn is_native(hashing: &Hashing) -> bool {
-    *hashing == Hashing::default()
 }
 
 /// The expected share of ones and the rate of a link with this many keys.
@@ -293,9 +290,7 @@ impl RedisBloom {
     /// The dump that `BF.LOADCHUNK` takes in parts, and `BF.LOAD` whole. Refuses a filter with a seed or a secret, whose keys
     /// RedisBloom would not find.
     pub fn to_dump(&self) -> Result<Vec<u8>> {
-        if self.mechanism.is_native {
-            return Ok(self.mechanism.chain.dump());
-        }
-        Err(Error::parameter("hashing", "without a seed and without a secret, as RedisBloom's is", "another"))
+        need_native(self.mechanism.is_native)?;
+        Ok(self.mechanism.chain.dump())
     }
 }

@@ -1,400 +1,340 @@
-//! `CF.*`: a chain of cuckoo filters with fingerprints of one byte.
+#![doc = include_str!("redis_cuckoo.md")]
 
-use super::murmur::murmur64a;
-use super::reader::{Reader, expect, within, zeroed};
-use super::redis_bloom::chain::{chunk, dumped, load_chunk};
-use crate::error::{Error, Result};
+pub use self::chain::{CuckooShape, RedisCuckooChain};
+use super::rows::{is_native, need_native};
+use crate::capability::{Multiplicity, NoteType};
+use crate::codec::{Decoder, Encoder};
+use crate::error::{Error, Result, same};
+use crate::hash::Hashing;
+use crate::kind::{
+    ErrorClass, Facts, Figure, Kind, Parameter, Plan, Rates, Setting, Special, Stats, Takes, Text, kind,
+};
+use crate::shell::{Fields, Filter, Hashed, Mechanism, Put, Settings, Take, Tally, Test, fields};
+use crate::theory::fingerprints::{cuckoo_rate, kicked_load};
 
-/// What a bucket index is exclusive-ored with, times the fingerprint.
-const MIX: u64 = 0x5bd1_e995;
+pub(super) mod chain;
 
-/// Bytes of a header.
-const HEADER_BYTES: u64 = 38;
+/// The registry's row.
+pub const KIND: Kind = kind!(RedisCuckoo);
 
-/// What RedisBloom's own structures take beside the buckets, which its `Size` counts.
-const OVERHEAD: u64 = 40;
-const TABLE_OVERHEAD: u64 = 16;
-
-/// RedisBloom computes places in 32 bits.
-const MOST_TABLE_BYTES: u64 = u32::MAX as u64;
-
-/// When more than one key in ten has been removed, the chain is compacted.
-const REMOVED_SHARE: f64 = 0.10;
-
-/// What a chain is made for.
+/// A RedisBloom cuckoo filter with frames, settings and verbs as every kind has them.
 ///
 /// ```
-/// use bouquet::foreign::{CuckooShape, RedisCuckoo};
-/// let shape = CuckooShape { capacity: 1_000, ..CuckooShape::default() };
-/// assert_eq!(RedisCuckoo::new(&shape, u64::MAX)?.shape().buckets, 512);
+/// use bouquet::foreign::{RedisCuckoo, RedisCuckooChain};
+/// let mut flowers = RedisCuckoo::for_items(1_000)?;
+/// flowers.insert_batch(&["rose", "rose", "lily"])?;
+/// flowers.remove("lily")?;
+/// assert_eq!((flowers.count("rose").count, flowers.contains("lily")), (2, false));
+/// let dump = flowers.to_dump()?;
+/// assert!(RedisCuckooChain::from_dump(&dump, u64::MAX)?.contains(b"rose"), "as a server with RedisBloom would read it");
+/// assert_eq!(RedisCuckoo::from_dump(&dump)?.to_dump()?, dump);
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CuckooShape {
+pub type RedisCuckoo = Filter<RedisCuckooTables>;
+
+const ITEMS: Parameter =
+    Parameter::count("items", "keys that fit before the filter grows for the first time", 1, 1 << 50).or(1_024);
+const BUCKETS: Parameter = Parameter::count(
+    "buckets",
+    "buckets of the first table, rounded up to a power of two; instead of items",
+    1,
+    1 << 55,
+);
+const SLOTS: Parameter = Parameter::count("slots", "slots in a bucket", 1, 255).or(2);
+const MOVES: Parameter =
+    Parameter::count("moves", "fingerprints that an insertion may move before the filter grows", 1, 65_535).or(20);
+const EXPANSION: Parameter = Parameter::count(
+    "expansion",
+    "how many times larger each table is than the one before, rounded up to a power of two; 0 for a filter of one table",
+    0,
+    32_768,
+)
+.or(1);
+
+/// With `items` keys, an insertion causes a second table less often than this.
+const EARLY_GROWTH: f64 = 1e-6;
+
+/// Bits of a fingerprint.
+const FINGERPRINT: u32 = 8;
+
+/// The settings of a RedisBloom cuckoo filter.
+///
+/// ```
+/// use bouquet::foreign::{RedisCuckoo, RedisCuckooSettings};
+/// let four = RedisCuckooSettings { buckets: Some(1_000), slots: Some(4), ..Default::default() };
+/// assert_eq!(RedisCuckoo::with(four)?.settings().buckets, Some(1_024));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RedisCuckooSettings {
     /// Keys of the first table.
-    pub capacity: u64,
-    /// Buckets of the first table, a power of two; what the capacity makes of it if 0.
-    pub buckets: u64,
-    /// Slots per bucket, from 1 to 255.
-    pub bucket_size: u16,
-    /// Moves that an insertion may cause before the chain grows.
-    pub max_iterations: u16,
-    /// A table's buckets divided by those of the one before it, rounded up to a power of two; 0 for a chain of one.
-    pub expansion: u16,
+    pub items: Option<u64>,
+    /// Buckets of the first table, instead.
+    pub buckets: Option<u64>,
+    /// Slots in a bucket.
+    pub slots: Option<u32>,
+    /// Moves of an insertion.
+    pub moves: Option<u32>,
+    /// The factor by which tables grow, 0 for none.
+    pub expansion: Option<u32>,
 }
 
-impl Default for CuckooShape {
-    fn default() -> Self {
-        CuckooShape { capacity: 1_024, buckets: 0, bucket_size: 2, max_iterations: 20, expansion: 1 }
+impl Settings for RedisCuckooSettings {
+    const FIELDS: Fields<Self> =
+        fields![items: ITEMS, buckets: BUCKETS, slots: SLOTS, moves: MOVES, expansion: EXPANSION];
+}
+
+impl RedisCuckooSettings {
+    fn shape(&self) -> Result<CuckooShape> {
+        let [slots, moves, expansion] =
+            [SLOTS.need(self.slots)?, MOVES.need(self.moves)?, EXPANSION.need(self.expansion)?];
+        let load = kicked_load(slots, moves, EARLY_GROWTH);
+        // Conversions saturate.
+        let by_items = |items: u64| (items as f64 / (f64::from(slots) * load)).ceil() as u64;
+        let buckets = match self.buckets {
+            Some(buckets) => buckets,
+            None => by_items(ITEMS.need(self.items)?),
+        };
+        Ok(CuckooShape {
+            capacity: 0,
+            buckets: buckets.max(1).checked_next_power_of_two().unwrap_or(u64::MAX),
+            bucket_size: slots as u16,
+            max_iterations: moves as u16,
+            expansion: if expansion == 0 { 0 } else { expansion.next_power_of_two() as u16 },
+        })
     }
 }
 
-/// A chain of cuckoo filters as RedisBloom has it.
-///
-/// A key is one hash h = MurmurHash64A(key, 0); its fingerprint is h mod 255 + 1, its buckets are h and
-/// h xor (fingerprint * 0x5bd1e995), modulo the number of buckets. Every copy of a key takes a slot.
-///
-/// ```
-/// use bouquet::foreign::{CuckooShape, RedisCuckoo};
-/// let mut flowers = RedisCuckoo::new(&CuckooShape::default(), u64::MAX)?;
-/// flowers.insert(b"rose", u64::MAX)?;
-/// flowers.insert(b"rose", u64::MAX)?;
-/// assert_eq!((flowers.count(b"rose"), flowers.contains(b"thistle")), (2, false));
-/// assert!(flowers.remove(b"rose"));
-/// assert_eq!(RedisCuckoo::from_dump(&flowers.dump(), u64::MAX)?, flowers);
-/// # Ok::<(), bouquet::Error>(())
-/// ```
+/// A chain as RedisBloom has it, and how its keys are hashed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RedisCuckoo {
-    buckets: u64,
-    items: u64,
-    removed: u64,
-    bucket_size: u16,
-    max_iterations: u16,
-    expansion: u16,
-    tables: Vec<Vec<u8>>,
+pub struct RedisCuckooTables {
+    chain: RedisCuckooChain,
+    /// Whether keys are hashed as RedisBloom does.
+    is_native: bool,
 }
 
-/// A fingerprint and the two numbers that its buckets are taken from.
-#[derive(Clone, Copy)]
-struct Place {
-    fingerprint: u8,
-    sources: [u64; 2],
+impl RedisCuckooTables {
+    #[inline]
+    fn hash(&self, key: Hashed<'_>) -> u64 {
+        if self.is_native { RedisCuckooChain::hash(key.bytes) } else { key.digest.h1 }
+    }
 }
 
-/// The other number of a fingerprint.
-fn other(fingerprint: u8, source: u64) -> u64 {
-    source ^ u64::from(fingerprint).wrapping_mul(MIX)
+/// The probability that one of this many keys is taken for another, when tables fill one after the other.
+fn expected_rate(shape: &CuckooShape, keys: u64) -> f64 {
+    let (slots, moves) = (u32::from(shape.bucket_size), u32::from(shape.max_iterations));
+    let (mut left, mut buckets, mut free) = (keys, shape.buckets, 1.0);
+    loop {
+        let room = buckets.saturating_mul(slots.into());
+        let filled = (room as f64 * kicked_load(slots, moves, 1.0 / room as f64)) as u64;
+        // Tables of equal size are as one, whatever each of them holds.
+        if shape.expansion <= 1 || left <= filled || buckets >= 1 << 48 {
+            return 1.0 - free * (1.0 - cuckoo_rate(buckets, FINGERPRINT, left));
+        }
+        free *= 1.0 - cuckoo_rate(buckets, FINGERPRINT, filled);
+        left -= filled;
+        buckets = buckets.saturating_mul(shape.expansion.into());
+    }
 }
 
-impl Place {
-    fn of(key: &[u8]) -> Self {
-        let hash = murmur64a(key, 0);
-        Self::at((hash % 255 + 1) as u8, hash)
+/// The share of fingerprints whose two buckets are one: the multiples of a number of buckets below 256.
+fn doubled_share(buckets: u64) -> f64 {
+    (chain::FINGERPRINTS / buckets.max(1)) as f64 / chain::FINGERPRINTS as f64
+}
+
+impl Mechanism for RedisCuckooTables {
+    const FACTS: Facts = Facts {
+        id: "redis-cuckoo",
+        number: 301,
+        aliases: &["redisbloom-cuckoo"],
+        family: "foreign",
+        text: Text::new(include_str!("redis_cuckoo.md")),
+        errors: &[ErrorClass::FalsePositive, ErrorClass::OverCount],
+        note: NoteType::None,
+        parameters: &[],
+    };
+
+    const NEEDS_BYTES: bool = true;
+    const OWN_ITEMS: bool = true;
+    const SPECIALS: &'static [Special<RedisCuckoo>] = &[Special::act(
+        "compact",
+        Takes::Nothing,
+        "moves fingerprints to older tables and gives back those that are empty then; replies how many are left",
+        |filter, _| {
+            filter.mechanism.chain.compact(true);
+            Ok((filter.mechanism.chain.tables().len() as u64).into())
+        },
+    )];
+
+    type Settings = RedisCuckooSettings;
+
+    fn resolve(asked: &RedisCuckooSettings) -> Result<RedisCuckooSettings> {
+        let shape = asked.shape()?;
+        Ok(RedisCuckooSettings {
+            items: asked.items,
+            buckets: Some(shape.buckets),
+            slots: Some(shape.bucket_size.into()),
+            moves: Some(shape.max_iterations.into()),
+            expansion: Some(shape.expansion.into()),
+        })
     }
 
-    fn at(fingerprint: u8, source: u64) -> Self {
-        Place { fingerprint, sources: [source, other(fingerprint, source)] }
+    fn plan(settings: &RedisCuckooSettings) -> Result<Plan> {
+        let shape = settings.shape()?;
+        let bytes = u128::from(shape.buckets) * u128::from(shape.bucket_size);
+        let too_large = |_| Error::TooLarge { what: "the filter".into(), bytes };
+        // RedisBloom computes places in 32 bits.
+        let bits = 8 * u64::from(u32::try_from(bytes).map_err(too_large)?);
+        let fpr = settings.items.map(|items| expected_rate(&shape, items));
+        Ok(Plan { bits, hashes: 2, items: settings.items, fpr })
+    }
+
+    fn empty(settings: &RedisCuckooSettings, hashing: &Hashing) -> Result<Self> {
+        let chain = RedisCuckooChain::new(&settings.shape()?, u64::MAX)?;
+        Ok(RedisCuckooTables { chain, is_native: is_native(hashing) })
+    }
+
+    fn domain(settings: &RedisCuckooSettings) -> String {
+        let number = |number: Option<u32>| number.unwrap_or(0);
+        let &RedisCuckooSettings { buckets, slots, expansion, .. } = settings;
+        format!("redis-cuckoo {} {} {}", buckets.unwrap_or(0), number(slots), number(expansion))
+    }
+
+    fn items(&self, _: u64) -> u64 {
+        self.chain.items()
+    }
+
+    fn stats(&self, items: u64) -> Stats {
+        let slots = self.chain.tables().map(|table| table.len() as u64).sum::<u64>();
+        let fill = items as f64 / slots.max(1) as f64;
+        Stats {
+            items,
+            bits: slots * 8,
+            hashes: 2,
+            fill: Some(fill),
+            fpr: Some(self.chain.present_rate()),
+            // Every copy of a key takes a slot.
+            honest_fill: Some(fill),
+        }
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let figure = |name, value| Figure { name, value: Setting::Count(value) };
+        vec![figure("tables", self.chain.tables().len() as u64), figure("removed", self.chain.removed())]
+    }
+
+    fn expected(&self, items: u64) -> Rates {
+        let shape = self.chain.shape();
+        // Another key is counted with this one just when it would make it seem present.
+        let counted = 1.0 - expected_rate(&shape, items.saturating_sub(1));
+        Rates {
+            false_positive: Some(expected_rate(&shape, items)),
+            over_count: Some(1.0 - counted * (1.0 - doubled_share(shape.buckets))),
+            ..Rates::default()
+        }
+    }
+
+    /// State: items, removed keys, number of tables, 8 bytes each. Store: the tables, one behind the other.
+    fn encode<'a>(&'a self, _: u64, encoder: &mut Encoder<'a>) {
+        for number in [self.chain.items(), self.chain.removed(), self.chain.tables().len() as u64] {
+            encoder.state().u64(number);
+        }
+        encoder.bytes(self.chain.tables().collect::<Vec<_>>().concat());
+    }
+
+    fn decode(settings: &RedisCuckooSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+        let is_native = is_native(decoder.config().hashing());
+        let [items, removed, tables] = [decoder.state().u64()?, decoder.state().u64()?, decoder.state().u64()?];
+        let chain = of_tables(&settings.shape()?, [items, removed, tables], decoder.bytes()?)?;
+        Ok((RedisCuckooTables { chain, is_native }, 0))
+    }
+}
+
+/// The chain of these tables, one behind the other.
+fn of_tables(shape: &CuckooShape, [items, removed, count]: [u64; 3], bytes: &[u8]) -> Result<RedisCuckooChain> {
+    let (mut rest, mut tables) = (bytes, Vec::new());
+    let mut buckets = shape.buckets;
+    while !rest.is_empty() || tables.is_empty() {
+        let len = buckets.checked_mul(shape.bucket_size.into()).and_then(|len| usize::try_from(len).ok());
+        let split = len.and_then(|len| rest.split_at_checked(len));
+        let (table, after) =
+            split.ok_or_else(|| Error::corrupt("the bytes of the tables", "whole tables", bytes.len()))?;
+        tables.push(table.to_vec());
+        rest = after;
+        buckets = buckets.saturating_mul(shape.expansion.into());
+    }
+    if tables.len() as u64 != count {
+        return Err(Error::corrupt("the number of tables", tables.len(), count));
+    }
+    let chain = RedisCuckooChain::from_parts(shape, items, removed, tables)?;
+    if chain.used() == items { Ok(chain) } else { Err(Error::corrupt("the slots in use", items, chain.used())) }
+}
+
+impl Test for RedisCuckooTables {
+    #[inline]
+    fn test(&self, key: Hashed<'_>) -> bool {
+        self.chain.holds(self.hash(key))
+    }
+}
+
+impl Put for RedisCuckooTables {
+    type Note<'a> = ();
+    type Outcome = Result<bool>;
+
+    /// [`Error::Full`] for a filter that does not grow.
+    #[inline]
+    fn put(&mut self, key: Hashed<'_>, (): ()) -> Result<bool> {
+        let hash = self.hash(key);
+        let fresh = !self.chain.holds(hash);
+        self.chain.put(hash, u64::MAX).map(|()| fresh)
+    }
+}
+
+impl Take for RedisCuckooTables {
+    type Note<'a> = ();
+
+    fn take(&mut self, key: Hashed<'_>, (): ()) -> Result<()> {
+        if self.chain.take(self.hash(key)) { Ok(()) } else { Err(Error::NotPresent) }
+    }
+}
+
+impl Tally for RedisCuckooTables {
+    fn tally(&self, key: Hashed<'_>) -> Multiplicity {
+        Multiplicity { count: self.chain.copies(self.hash(key)), at_least: false }
     }
 }
 
 impl RedisCuckoo {
-    /// An empty chain of at most `most_bytes` bytes.
-    pub fn new(shape: &CuckooShape, most_bytes: u64) -> Result<Self> {
-        let &CuckooShape { capacity, buckets, bucket_size, max_iterations, expansion } = shape;
-        let asked = if buckets == 0 { capacity / u64::from(bucket_size.max(1)) } else { buckets };
-        let mut chain = RedisCuckoo {
-            buckets: asked.max(1).checked_next_power_of_two().unwrap_or(u64::MAX),
-            items: 0,
-            removed: 0,
-            bucket_size,
-            max_iterations,
-            expansion: if expansion == 0 { 0 } else { expansion.checked_next_power_of_two().unwrap_or(1 << 15) },
-            tables: Vec::new(),
+    /// A filter for this many keys, which grows if more come.
+    ///
+    /// ```
+    /// use bouquet::foreign::RedisCuckoo;
+    /// assert_eq!(RedisCuckoo::for_items(1_000)?.settings().buckets, Some(1_024));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn for_items(items: u64) -> Result<Self> {
+        Self::with(RedisCuckooSettings { items: Some(items), ..Default::default() })
+    }
+
+    /// The filter of a dump: what `CF.SCANDUMP` gives, header and chunks behind each other.
+    pub fn from_dump(dump: &[u8]) -> Result<Self> {
+        let chain = RedisCuckooChain::from_dump(dump, u64::MAX)?;
+        same("items and slots in use", chain.items(), chain.used())?;
+        let shape = chain.shape();
+        let settings = RedisCuckooSettings {
+            items: None,
+            buckets: Some(shape.buckets),
+            slots: Some(shape.bucket_size.into()),
+            moves: Some(shape.max_iterations.into()),
+            expansion: Some(shape.expansion.into()),
         };
-        chain.check(1)?;
-        chain.grow(most_bytes)?;
-        Ok(chain)
+        settings.check()?;
+        Ok(Self::of_parts(RedisCuckooTables { chain, is_native: true }, settings, &Hashing::default(), 0))
     }
 
-    /// Refuses fields that no program writes, of a chain of this many tables.
-    fn check(&self, tables: u64) -> Result<()> {
-        let slots = (1..=255).contains(&self.bucket_size);
-        expect(slots, "the slots of a bucket", "1 to 255", self.bucket_size)?;
-        let power = self.buckets.is_power_of_two() && self.buckets < 1 << 56;
-        expect(power, "the number of buckets", "a power of two below 2^56", self.buckets)?;
-        expect(self.max_iterations > 0, "the number of moves", "at least 1", self.max_iterations)?;
-        expect((1..=65_535).contains(&tables), "the number of tables", "1 to 65535", tables)?;
-        expect(self.expansion > 0 || tables == 1, "the number of tables", "1, for a chain that does not grow", tables)
-    }
-
-    /// The bytes of the table at this place of the chain.
-    fn table_bytes(&self, at: u32) -> Option<u64> {
-        let growth = u64::from(self.expansion).checked_pow(at)?;
-        let bytes = self.buckets.checked_mul(growth)?.checked_mul(self.bucket_size.into())?;
-        Some(bytes).filter(|bytes| *bytes <= MOST_TABLE_BYTES)
-    }
-
-    fn grow(&mut self, most_bytes: u64) -> Result<()> {
-        let bytes = self.table_bytes(self.tables.len() as u32).filter(|_| self.tables.len() < 65_535);
-        within(bytes.and_then(|bytes| bytes.checked_add(self.bytes() + TABLE_OVERHEAD)), most_bytes)?;
-        self.tables.push(zeroed(bytes.unwrap_or(0))?);
-        Ok(())
-    }
-
-    /// The shape: its capacity is that of the first table, slot by slot.
-    #[must_use]
-    pub fn shape(&self) -> CuckooShape {
-        let &RedisCuckoo { buckets, bucket_size, max_iterations, expansion, .. } = self;
-        CuckooShape {
-            capacity: buckets.saturating_mul(bucket_size.into()),
-            buckets,
-            bucket_size,
-            max_iterations,
-            expansion,
-        }
-    }
-
-    /// Keys that are in, each copy for itself.
-    #[must_use]
-    pub fn items(&self) -> u64 {
-        self.items
-    }
-
-    /// Keys that were removed since the chain was last compacted.
-    #[must_use]
-    pub fn removed(&self) -> u64 {
-        self.removed
-    }
-
-    /// The tables, one byte per slot.
-    pub fn tables(&self) -> impl ExactSizeIterator<Item = &[u8]> + '_ {
-        self.tables.iter().map(Vec::as_slice)
-    }
-
-    /// The bytes that RedisBloom says such a chain takes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        OVERHEAD + self.tables.iter().map(|table| TABLE_OVERHEAD + table.len() as u64).sum::<u64>()
-    }
-
-    fn size(&self) -> usize {
-        self.bucket_size.into()
-    }
-
-    /// The slots of one of the two buckets of a place.
-    fn bucket<'a>(&self, table: &'a [u8], source: u64) -> &'a [u8] {
-        let buckets = (table.len() / self.size()) as u64;
-        let first = (source % buckets) as usize * self.size();
-        &table[first..first + self.size()]
-    }
-
-    /// The first slot with this byte in either bucket of a place.
-    fn find(&self, table: &[u8], place: Place, byte: u8) -> Option<usize> {
-        let buckets = (table.len() / self.size()) as u64;
-        place.sources.into_iter().find_map(|source| {
-            let first = (source % buckets) as usize * self.size();
-            let slot = table[first..first + self.size()].iter().position(|slot| *slot == byte)?;
-            Some(first + slot)
-        })
-    }
-
-    /// Whether the key may be in the set.
-    #[must_use]
-    pub fn contains(&self, key: &[u8]) -> bool {
-        let place = Place::of(key);
-        self.tables.iter().any(|table| self.find(table, place, place.fingerprint).is_some())
-    }
-
-    /// How many slots have the key's fingerprint in its buckets; if its two buckets are one, RedisBloom counts them twice.
-    #[must_use]
-    pub fn count(&self, key: &[u8]) -> u64 {
-        let place = Place::of(key);
-        let count = |table: &[u8]| {
-            let own = |source| self.bucket(table, source).iter().filter(|slot| **slot == place.fingerprint).count();
-            place.sources.into_iter().map(own).sum::<usize>() as u64
-        };
-        self.tables().map(count).sum()
-    }
-
-    /// Puts a copy of a key in, in at most `most_bytes` bytes. [`Error::Full`] for a chain that does not grow, [`Error::TooLarge`] for
-    /// one that may not; nothing has changed then.
-    pub fn insert(&mut self, key: &[u8], most_bytes: u64) -> Result<()> {
-        self.put(Place::of(key), most_bytes)
-    }
-
-    fn put(&mut self, place: Place, most_bytes: u64) -> Result<()> {
-        loop {
-            let free = (0..self.tables.len()).rev().find_map(|at| Some((at, self.find(&self.tables[at], place, 0)?)));
-            if let Some((at, slot)) = free {
-                self.tables[at][slot] = place.fingerprint;
-                self.items = self.items.saturating_add(1);
-                return Ok(());
-            }
-            if self.kick(place) {
-                self.items = self.items.saturating_add(1);
-                return Ok(());
-            }
-            if self.expansion == 0 {
-                return Err(Error::Full {
-                    what: format!("no slot was free after {} moves", self.max_iterations),
-                    remedy: "make it for more keys, or let it grow".into(),
-                });
-            }
-            self.grow(most_bytes)?;
-        }
-    }
-
-    /// Moves fingerprints of the last table until one finds a free slot; if none does, puts all of them back.
-    fn kick(&mut self, place: Place) -> bool {
-        let (size, rounds) = (self.size(), self.max_iterations);
-        let Some(table) = self.tables.last_mut() else { return false };
-        let buckets = (table.len() / size) as u64;
-        let mut moving = place.fingerprint;
-        let mut bucket = place.sources[0] % buckets;
-        let mut victim = 0;
-        for _ in 0..rounds {
-            std::mem::swap(&mut table[bucket as usize * size + victim], &mut moving);
-            bucket = other(moving, bucket) % buckets;
-            let slots = &mut table[bucket as usize * size..][..size];
-            if let Some(free) = slots.iter_mut().find(|slot| **slot == 0) {
-                *free = moving;
-                return true;
-            }
-            victim = (victim + 1) % size;
-        }
-        for _ in 0..rounds {
-            victim = (victim + size - 1) % size;
-            bucket = other(moving, bucket) % buckets;
-            std::mem::swap(&mut table[bucket as usize * size + victim], &mut moving);
-        }
-        false
-    }
-
-    /// Takes one copy of a key out, from the newest table that has its fingerprint; `false` if none has.
-    pub fn remove(&mut self, key: &[u8]) -> bool {
-        let place = Place::of(key);
-        let found = (0..self.tables.len()).rev().find_map(|at| {
-            let slot = self.find(&self.tables[at], place, place.fingerprint)?;
-            Some((at, slot))
-        });
-        let Some((at, slot)) = found else { return false };
-        self.tables[at][slot] = 0;
-        self.items = self.items.saturating_sub(1);
-        self.removed = self.removed.saturating_add(1);
-        if self.tables.len() > 1 && self.removed as f64 > self.items as f64 * REMOVED_SHARE {
-            self.compact(false);
-        }
-        true
-    }
-
-    /// Moves fingerprints from newer tables to free slots of older ones and gives back the last table if it is empty then;
-    /// `on` goes on with the older tables when one could not be emptied.
-    pub fn compact(&mut self, on: bool) {
-        for at in (1..self.tables.len()).rev() {
-            if !self.empty_table(at) && !on {
-                break;
-            }
-        }
-        self.removed = 0;
-    }
-
-    fn empty_table(&mut self, at: usize) -> bool {
-        let size = self.size();
-        let mut table = std::mem::take(&mut self.tables[at]);
-        let mut emptied = true;
-        for (number, slot) in table.iter_mut().enumerate().filter(|(_, slot)| **slot != 0) {
-            let place = Place::at(*slot, (number / size) as u64);
-            let free = (0..at).find_map(|at| Some((at, self.find(&self.tables[at], place, 0)?)));
-            match free {
-                Some((at, free)) => self.tables[at][free] = std::mem::take(slot),
-                None => emptied = false,
-            }
-        }
-        if emptied && at + 1 == self.tables.len() {
-            self.tables.pop();
-        } else {
-            self.tables[at] = table;
-        }
-        emptied
-    }
-
-    /// The header of a dump.
-    #[must_use]
-    pub fn header(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(HEADER_BYTES as usize);
-        for number in [self.items, self.buckets, self.removed, self.tables.len() as u64] {
-            out.extend(number.to_le_bytes());
-        }
-        for number in [self.bucket_size, self.max_iterations, self.expansion] {
-            out.extend(number.to_le_bytes());
-        }
-        out
-    }
-
-    /// The chain of a header, with its slots empty; it may take `most_bytes` bytes.
-    pub fn from_header(header: &[u8], most_bytes: u64) -> Result<Self> {
-        expect(header.len() as u64 == HEADER_BYTES, "the length of the header", "38", header.len())?;
-        let mut reader = Reader(header);
-        let [items, buckets, removed, tables] = [reader.u64()?, reader.u64()?, reader.u64()?, reader.u64()?];
-        let [bucket_size, max_iterations, expansion] = [reader.u16()?, reader.u16()?, reader.u16()?];
-        let chain = RedisCuckoo { buckets, items, removed, bucket_size, max_iterations, expansion, tables: Vec::new() };
-        chain.check(tables)?;
-        let mut total = OVERHEAD;
-        let mut sizes = Vec::new();
-        for at in 0..tables as u32 {
-            let bytes = chain.table_bytes(at);
-            total = within(bytes.and_then(|bytes| bytes.checked_add(total + TABLE_OVERHEAD)), most_bytes)?;
-            sizes.push(bytes.unwrap_or(0));
-        }
-        let tables = sizes.into_iter().map(zeroed).collect::<Result<_>>()?;
-        Ok(RedisCuckoo { tables, ..chain })
-    }
-
-    /// The chain of what a snapshot holds: shape, items and removed keys, then the tables.
-    pub fn from_parts(shape: &CuckooShape, items: u64, removed: u64, tables: Vec<Vec<u8>>) -> Result<Self> {
-        let &CuckooShape { buckets, bucket_size, max_iterations, expansion, .. } = shape;
-        let chain = RedisCuckoo { buckets, items, removed, bucket_size, max_iterations, expansion, tables: Vec::new() };
-        chain.check(tables.len() as u64)?;
-        for table in &tables {
-            let buckets = (table.len() / chain.size()) as u64;
-            let whole = buckets.is_power_of_two() && table.len() % chain.size() == 0;
-            expect(whole, "the bytes of a table", "a power of two of buckets", table.len())?;
-        }
-        Ok(RedisCuckoo { tables, ..chain })
-    }
-
-    /// The bytes of the tables from position `at` on, at most `most` and of one table; `None` at the end.
-    #[must_use]
-    pub fn chunk(&self, at: u64, most: u64) -> Option<&[u8]> {
-        chunk(self.tables(), at, most)
-    }
-
-    /// Writes bytes to the tables from position `at` on; they must lie in one table.
-    pub fn load_chunk(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
-        load_chunk(self.tables.iter_mut(), at, bytes)
-    }
-
-    /// Header and tables in one.
-    #[must_use]
-    pub fn dump(&self) -> Vec<u8> {
-        let mut out = self.header();
-        self.tables().for_each(|table| out.extend_from_slice(table));
-        out
-    }
-
-    /// Reads a [dump](Self::dump), which must be whole, of at most `most_bytes` bytes.
-    pub fn from_dump(bytes: &[u8], most_bytes: u64) -> Result<Self> {
-        let mut reader = Reader(bytes);
-        let header = reader.take(HEADER_BYTES as usize)?;
-        // A table has a byte at least, so that no header can ask for more of them than there are bytes.
-        let overheads = (OVERHEAD, TABLE_OVERHEAD * reader.0.len() as u64, HEADER_BYTES);
-        let mut chain = Self::from_header(header, most_bytes.min(dumped(bytes, header, overheads)))?;
-        for table in &mut chain.tables {
-            let bytes = reader.take(table.len())?;
-            table.copy_from_slice(bytes);
-        }
-        expect(reader.0.is_empty(), "the end of the dump", "nothing", format!("{} bytes", reader.0.len()))?;
-        Ok(chain)
+    /// The dump that `CF.LOADCHUNK` takes in parts. Refuses a filter with a seed or a secret, whose keys RedisBloom would not find.
+    pub fn to_dump(&self) -> Result<Vec<u8>> {
+        need_native(self.mechanism.is_native)?;
+        Ok(self.mechanism.chain.dump())
     }
 }

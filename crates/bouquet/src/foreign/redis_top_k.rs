@@ -1,306 +1,295 @@
-//! `TOPK.*`: HeavyKeeper, and the names of the most frequent keys in a heap.
+#![doc = include_str!("redis_top_k.md")]
 
-use super::murmur::murmur2;
-use super::reader::{Reader, expect, within, zeroed};
-use crate::error::Result;
-use crate::hash::SplitMix;
+pub use self::sketch::{Heavy, RedisTopKSketch};
+use super::payload::{Payload, Writer};
+use super::rows::{RowHash, is_native, need_native};
+use crate::capability::{Frequent, Multiplicity, NoteType};
+use crate::codec::{Decoder, Encoder};
+use crate::error::{Error, Result};
+use crate::hash::Hashing;
+use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
+use crate::shell::{Amount, Fields, Filter, Hashed, Mechanism, Put, Rank, Settings, Tally, fields};
+use crate::theory::fingerprints::collision_rate;
 
-/// The seed of a key's fingerprint.
-const FINGERPRINT_SEED: u32 = 1919;
+pub(super) mod sketch;
 
-/// Bytes of a cell, and of a heap entry as RedisBloom saves it: fingerprint, length, a pointer, count, four unused.
-const CELL_BYTES: u64 = 8;
-const ENTRY_BYTES: u64 = 24;
+/// The registry's row.
+pub const KIND: Kind = kind!(RedisTopK);
 
-/// A counter of the sketch and whose it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Zeroable)]
-#[repr(C)]
-struct Cell {
-    fingerprint: u32,
-    count: u32,
-}
-
-/// A key of the heap with its count.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heavy {
-    /// Its fingerprint.
-    fingerprint: u32,
-    /// How often it came, as far as known.
-    pub count: u32,
-    /// Its name; `None` in a place that was never taken.
-    pub key: Option<Box<[u8]>>,
-}
-
-/// The most frequent keys of a stream as RedisBloom keeps them: `depth` rows of `width` counters, each with the fingerprint of its
-/// owner. A key that meets another's counter takes one away with probability `decay`^count, and the counter itself when it is 0.
-///
-/// What RedisBloom draws from the C library's generator is drawn here from one of the sketch's own, whose state is saved with
-/// it: where the same commands are applied to the same sketch, the results are the same.
+/// RedisBloom's most frequent keys with frames, settings and verbs as every kind has them.
 ///
 /// ```
-/// use bouquet::foreign::RedisTopK;
-/// let mut flowers = RedisTopK::new(2, 100, 7, 0.9, u64::MAX)?;
+/// use bouquet::{foreign::RedisTopK, shell::Amount};
+/// let mut flowers = RedisTopK::with_size(2, 100, 7)?;
 /// for (name, times) in [("rose", 5), ("lily", 3), ("iris", 1)] {
-///     flowers.add(name.as_bytes(), times);
+///     flowers.insert_with(name, Amount(times))?;
 /// }
-/// let names: Vec<_> = flowers.list().iter().map(|heavy| heavy.key.as_deref().unwrap_or(b"").to_vec()).collect();
-/// assert_eq!(names, [b"rose".to_vec(), b"lily".to_vec()]);
-/// assert_eq!(RedisTopK::from_dump(&flowers.dump(), u64::MAX)?, flowers);
+/// let names: Vec<_> = flowers.top().into_iter().map(|flower| flower.key).collect();
+/// assert_eq!(names, [b"rose", b"lily"]);
+/// assert_eq!(RedisTopK::from_dump(&flowers.to_dump()?)?.top(), flowers.top());
 /// # Ok::<(), bouquet::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct RedisTopK {
-    k: u32,
-    width: u32,
-    depth: u32,
-    decay: f64,
-    cells: Vec<Cell>,
-    /// A heap by count, the least first; as in RedisBloom, a count that fell by decay does not rise to the top.
-    heap: Vec<Heavy>,
-    random: SplitMix,
+pub type RedisTopK = Filter<RedisHeavy>;
+
+const TOP: Parameter = Parameter::count("top", "keys that are kept by name", 1, 1 << 20).or(10);
+const WIDTH: Parameter =
+    Parameter::count("width", "counters in a row; top times its logarithm when not given", 1, u32::MAX as u64);
+const ROWS: Parameter = Parameter::count("rows", "rows of counters", 1, 1_100).or(7);
+const DECAY: Parameter =
+    Parameter::real("decay", "base of the probability that another key's counter loses one", 0.0, 1.0).or_real(0.9);
+
+/// The least width that follows by itself: RedisBloom's own.
+const LEAST_WIDTH: u32 = 8;
+
+/// How often a key may come at once, as in RedisBloom: each occurrence may take one from another's counter.
+const MOST_AT_ONCE: u64 = 100_000;
+
+/// Bits of a counter with its fingerprint, and of a place in the list without its name.
+const CELL: u64 = 64;
+const PLACE: u64 = 96;
+
+/// The length of the name in a place that was never taken.
+const NOBODY: u32 = u32::MAX;
+
+/// The settings of RedisBloom's most frequent keys.
+///
+/// ```
+/// use bouquet::foreign::{RedisTopK, RedisTopKSettings};
+/// let hundred = RedisTopKSettings { top: Some(100), ..Default::default() };
+/// assert_eq!(RedisTopK::with(hundred)?.settings().width, Some(461), "100 ln 100");
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RedisTopKSettings {
+    /// Keys that are kept by name.
+    pub top: Option<u32>,
+    /// Counters in a row.
+    pub width: Option<u32>,
+    /// Rows.
+    pub rows: Option<u32>,
+    /// The base of the probability that a counter loses one.
+    pub decay: Option<f64>,
 }
 
+impl Settings for RedisTopKSettings {
+    const FIELDS: Fields<Self> = fields![top: TOP, width: WIDTH, rows: ROWS, decay: DECAY];
+}
+
+impl RedisTopKSettings {
+    fn shape(&self) -> Result<(u32, u32, u32, f64)> {
+        let top = TOP.need(self.top)?;
+        let width = (f64::from(top) * f64::from(top).ln()).ceil() as u32;
+        let width = self.width.unwrap_or(width.max(LEAST_WIDTH));
+        Ok((top, width, ROWS.need(self.rows)?, DECAY.need(self.decay)?))
+    }
+}
+
+/// A list as RedisBloom has it, and how its keys are hashed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RedisHeavy {
+    sketch: RedisTopKSketch,
+    /// Whether keys are hashed as RedisBloom does.
+    is_native: bool,
+}
+
+impl Mechanism for RedisHeavy {
+    const FACTS: Facts = Facts {
+        id: "redis-top-k",
+        number: 303,
+        aliases: &["redisbloom-top-k", "HeavyKeeper"],
+        family: "foreign",
+        text: Text::new(include_str!("redis_top_k.md")),
+        errors: &[ErrorClass::OverCount, ErrorClass::UnderCount],
+        note: NoteType::Amount,
+        parameters: &[],
+    };
+
+    const NEEDS_BYTES: bool = true;
+    const SPECIALS: &'static [Special<RedisTopK>] =
+        &[Special::ask("kept", Takes::Key, "whether the key is among those that are kept by name", |filter, key| {
+            Ok(Reply::Truth(filter.keeps(key.key()?)))
+        })];
+
+    type Settings = RedisTopKSettings;
+
+    fn resolve(asked: &RedisTopKSettings) -> Result<RedisTopKSettings> {
+        let (top, width, rows, decay) = asked.shape()?;
+        Ok(RedisTopKSettings { top: Some(top), width: Some(width), rows: Some(rows), decay: Some(decay) })
+    }
+
+    fn plan(settings: &RedisTopKSettings) -> Result<Plan> {
+        let (top, width, rows, _) = settings.shape()?;
+        let bits = u64::from(width) * u64::from(rows) * CELL + u64::from(top) * PLACE;
+        Ok(Plan { bits, hashes: rows, items: None, fpr: None })
+    }
+
+    fn empty(settings: &RedisTopKSettings, hashing: &Hashing) -> Result<Self> {
+        let (top, width, rows, decay) = settings.shape()?;
+        let sketch = RedisTopKSketch::new(top, width, rows, decay, u64::MAX)?;
+        Ok(RedisHeavy { sketch, is_native: is_native(hashing) })
+    }
+
+    fn domain(RedisTopKSettings { width, rows, .. }: &RedisTopKSettings) -> String {
+        format!("redis-top-k {} {}", width.unwrap_or(0), rows.unwrap_or(0))
+    }
+
+    fn stats(&self, items: u64) -> Stats {
+        let names = self.sketch.names().map(|name| name.map_or(0, |name| name.len() as u64)).sum::<u64>();
+        let cells = u64::from(self.sketch.width()) * u64::from(self.sketch.depth());
+        Stats {
+            items,
+            bits: cells * CELL + u64::from(self.sketch.k()) * PLACE + names * 8,
+            hashes: self.sketch.depth(),
+            fill: Some(self.sketch.fill()),
+            fpr: None,
+            honest_fill: None,
+        }
+    }
+
+    /// A count is too large only if another key has the same fingerprint of 32 bits and the same counter.
+    fn expected(&self, items: u64) -> Rates {
+        let fingerprint = collision_rate(2f64.powi(32), items.saturating_sub(1));
+        let counter = collision_rate(self.sketch.width().into(), self.sketch.depth().into());
+        Rates { over_count: Some(fingerprint * counter), ..Rates::default() }
+    }
+
+    /// State: items and the state of the random numbers, 8 bytes each. Stores: the counters (fingerprint and count, 4 bytes each); the
+    /// heap, for each of its places fingerprint, count and the length of the name (4 bytes each, 2^32 - 1 for none) and the name.
+    fn encode<'a>(&'a self, items: u64, encoder: &mut Encoder<'a>) {
+        encoder.state().u64(items);
+        encoder.state().u64(self.sketch.random());
+        encoder.bytes(self.sketch.cell_bytes());
+        let mut places = Vec::new();
+        for (fingerprint, count, name) in self.sketch.places() {
+            let len = name.map_or(NOBODY, |name| name.len() as u32);
+            places.extend([fingerprint, count, len].into_iter().flat_map(u32::to_le_bytes));
+            places.extend_from_slice(name.unwrap_or_default());
+        }
+        encoder.bytes(places);
+    }
+
+    fn decode(settings: &RedisTopKSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
+        let (is_native, shape) = (is_native(decoder.config().hashing()), settings.shape()?);
+        let [items, random] = [decoder.state().u64()?, decoder.state().u64()?];
+        let (cells, places) = (decoder.bytes()?, decoder.bytes()?);
+        let sketch = RedisTopKSketch::from_places(shape, cells, places, random)?;
+        // Under a secret, only those who hold it could tell.
+        if is_native {
+            sketch.check_names(RowHash::Native)?;
+        }
+        Ok((RedisHeavy { sketch, is_native }, items))
+    }
+}
+
+impl Put for RedisHeavy {
+    type Note<'a> = Amount;
+    type Outcome = Result<bool>;
+
+    /// [`Error::Item`] for more than 100,000 occurrences at once.
+    fn put(&mut self, key: Hashed<'_>, Amount(amount): Amount) -> Result<bool> {
+        if amount > MOST_AT_ONCE {
+            return Err(Error::Item {
+                expected: format!("an amount of at most {MOST_AT_ONCE}"),
+                found: amount.to_string(),
+            });
+        }
+        let hash = RowHash::of(self.is_native, key);
+        let fresh = self.sketch.is_new(hash);
+        self.sketch.put(key.bytes, hash, amount as u32);
+        Ok(fresh)
+    }
+
+    fn weight(&Amount(amount): &Amount) -> u64 {
+        amount
+    }
+}
+
+impl Tally for RedisHeavy {
+    fn tally(&self, key: Hashed<'_>) -> Multiplicity {
+        let count = self.sketch.tally(key.bytes, RowHash::of(self.is_native, key));
+        Multiplicity { count: count.into(), at_least: false }
+    }
+}
+
+impl Rank for RedisHeavy {
+    fn rank(&self) -> Vec<Frequent> {
+        let count = |heavy: &Heavy| Multiplicity { count: heavy.count.into(), at_least: false };
+        let name = |heavy: &Heavy| heavy.key.as_deref().unwrap_or_default().to_vec();
+        self.sketch.list().into_iter().map(|heavy| Frequent { key: name(heavy), count: count(heavy) }).collect()
+    }
+}
+
+/// The name of the type and its version in snapshots.
+const TYPE: (&str, u16) = ("TopK-TYPE", 0);
+
 impl RedisTopK {
-    /// An empty sketch of at most `most_bytes` bytes.
-    pub fn new(k: u32, width: u32, depth: u32, decay: f64, most_bytes: u64) -> Result<Self> {
-        let cells = Self::cells(k, width, depth, decay, most_bytes)?;
-        let heap = vec![Heavy::default(); k as usize];
-        Ok(RedisTopK { k, width, depth, decay, cells: zeroed(cells)?, heap, random: SplitMix::new(0) })
+    /// A list of `top` names, over `rows` rows of `width` counters.
+    ///
+    /// ```
+    /// use bouquet::foreign::RedisTopK;
+    /// assert_eq!(RedisTopK::with_size(10, 8, 7)?.settings().decay, Some(0.9));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn with_size(top: u32, width: u32, rows: u32) -> Result<Self> {
+        Self::with(RedisTopKSettings { top: Some(top), width: Some(width), rows: Some(rows), ..Default::default() })
     }
 
-    /// The number of cells of such a sketch.
-    fn cells(k: u32, width: u32, depth: u32, decay: f64, most_bytes: u64) -> Result<u64> {
-        let sized = k > 0 && width > 0 && depth > 0;
-        expect(sized, "the sketch", "k, width and depth of at least 1", format!("{k}, {width}, {depth}"))?;
-        expect(decay > 0.0 && decay <= 1.0, "the decay", "above 0 and at most 1", decay)?;
-        let cells = u64::from(width) * u64::from(depth);
-        let bytes = cells.checked_mul(CELL_BYTES);
-        within(bytes.and_then(|bytes| bytes.checked_add(u64::from(k) * ENTRY_BYTES)), most_bytes)?;
-        Ok(cells)
-    }
-
-    /// Keys that it keeps.
+    /// Whether a key is among those that are kept by name.
+    ///
+    /// ```
+    /// use bouquet::foreign::RedisTopK;
+    /// let mut flowers = RedisTopK::with_size(1, 8, 7)?;
+    /// flowers.insert("rose")?;
+    /// assert!(flowers.keeps(b"rose") && !flowers.keeps(b"lily"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
     #[must_use]
-    pub fn k(&self) -> u32 {
-        self.k
+    pub fn keeps(&self, key: &[u8]) -> bool {
+        let hashed = Hashed { digest: self.hashing.digest(key), bytes: key };
+        self.mechanism.sketch.keeps(key, RowHash::of(self.mechanism.is_native, hashed))
     }
 
-    /// Counters per row.
-    #[must_use]
-    pub fn width(&self) -> u32 {
-        self.width
-    }
-
-    /// Rows.
-    #[must_use]
-    pub fn depth(&self) -> u32 {
-        self.depth
-    }
-
-    /// The base of the probability that a counter loses one.
-    #[must_use]
-    pub fn decay(&self) -> f64 {
-        self.decay
-    }
-
-    /// The bytes that it takes.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        let names = self.heap.iter().map(|heavy| heavy.key.as_ref().map_or(0, |key| key.len() as u64)).sum::<u64>();
-        let heap = self.heap.len() as u64 * size_of::<Heavy>() as u64;
-        size_of::<Self>() as u64 + self.cells.len() as u64 * CELL_BYTES + heap + names
-    }
-
-    fn place(&self, key: &[u8], row: u32) -> usize {
-        (u64::from(row) * u64::from(self.width) + u64::from(murmur2(key, row) % self.width)) as usize
-    }
-
-    fn in_heap(&self, fingerprint: u32, key: &[u8]) -> Option<usize> {
-        let own = |heavy: &Heavy| heavy.fingerprint == fingerprint && heavy.key.as_deref() == Some(key);
-        self.heap.iter().rposition(own)
-    }
-
-    /// Counts a key and gives the name that had to leave the heap for it, if one had to.
-    pub fn add(&mut self, key: &[u8], amount: u32) -> Option<Box<[u8]>> {
-        let fingerprint = murmur2(key, FINGERPRINT_SEED);
-        let least = self.heap[0].count;
-        let mut most = 0;
-        for row in 0..self.depth {
-            let place = self.place(key, row);
-            most = most.max(self.count_in(place, fingerprint, amount));
-        }
-        if most < least {
-            return None;
-        }
-        if let Some(at) = self.in_heap(fingerprint, key) {
-            self.heap[at].count = most;
-            self.sink(at);
-            return None;
-        }
-        let entry = Heavy { fingerprint, count: most, key: Some(key.into()) };
-        let left = std::mem::replace(&mut self.heap[0], entry);
-        self.sink(0);
-        left.key
-    }
-
-    /// Counts in one cell and gives the count if the cell is the key's afterwards, 0 otherwise.
-    fn count_in(&mut self, place: usize, fingerprint: u32, amount: u32) -> u32 {
-        let cell = &mut self.cells[place];
-        if cell.count == 0 {
-            *cell = Cell { fingerprint, count: amount };
-            return amount;
-        }
-        if cell.fingerprint == fingerprint {
-            cell.count = cell.count.wrapping_add(amount);
-            return cell.count;
-        }
-        for left in (1..=amount).rev() {
-            if self.random.unit() < self.decay.powf(cell.count.into()) {
-                cell.count -= 1;
-                if cell.count == 0 {
-                    *cell = Cell { fingerprint, count: left };
-                    return left;
-                }
-            }
-        }
-        0
-    }
-
-    /// The child with the lesser count, the left one of equals.
-    fn lesser_child(&self, at: usize) -> Option<usize> {
-        let left = 2 * at + 1;
-        let right = self.heap.get(left + 1).filter(|right| right.count < self.heap[left].count);
-        (left < self.heap.len()).then_some(left + usize::from(right.is_some()))
-    }
-
-    /// Restores the heap below an entry whose count has grown. The first step goes down to an equal count too, later ones do not:
-    /// ties are listed as RedisBloom lists them.
-    fn sink(&mut self, mut at: usize) {
-        let mut next = self.lesser_child(at).filter(|&child| self.heap[child].count <= self.heap[at].count);
-        while let Some(child) = next {
-            self.heap.swap(at, child);
-            at = child;
-            next = self.lesser_child(at).filter(|&child| self.heap[child].count < self.heap[at].count);
-        }
-    }
-
-    /// Whether the key is among those that are kept.
-    #[must_use]
-    pub fn contains(&self, key: &[u8]) -> bool {
-        self.in_heap(murmur2(key, FINGERPRINT_SEED), key).is_some()
-    }
-
-    /// The key's count in the sketch.
-    #[must_use]
-    pub fn count(&self, key: &[u8]) -> u32 {
-        let fingerprint = murmur2(key, FINGERPRINT_SEED);
-        let least = if self.in_heap(fingerprint, key).is_some() { self.heap[0].count } else { 0 };
-        let cells = (0..self.depth).map(|row| self.cells[self.place(key, row)]);
-        cells
-            .filter(|cell| cell.fingerprint == fingerprint && cell.count >= least)
-            .map(|cell| cell.count)
-            .max()
-            .unwrap_or(0)
-    }
-
-    /// The keys that are kept, the most frequent first.
-    #[must_use]
-    pub fn list(&self) -> Vec<&Heavy> {
-        let mut list: Vec<_> = self.heap.iter().collect();
-        list.sort_by_key(|heavy| std::cmp::Reverse(heavy.count));
-        list.retain(|heavy| heavy.count > 0 && heavy.key.is_some());
-        list
-    }
-
-    /// The cells as a snapshot has them: fingerprint and count, little-endian.
-    #[must_use]
-    pub fn cell_bytes(&self) -> Vec<u8> {
-        self.cells.iter().flat_map(|cell| [cell.fingerprint, cell.count]).flat_map(u32::to_le_bytes).collect()
-    }
-
-    /// The heap as a snapshot has it, without the names. Where RedisBloom saves a pointer, which it does not read again, the first
-    /// entry has the state of the random numbers.
-    #[must_use]
-    pub fn heap_bytes(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.heap.len() * ENTRY_BYTES as usize);
-        for (at, heavy) in self.heap.iter().enumerate() {
-            let len = heavy.key.as_ref().map_or(0, |key| key.len() as u32);
-            out.extend(heavy.fingerprint.to_le_bytes());
-            out.extend(len.to_le_bytes());
-            out.extend(if at == 0 { self.random.state() } else { 0 }.to_le_bytes());
-            out.extend(heavy.count.to_le_bytes());
-            out.extend([0; 4]);
-        }
-        out
-    }
-
-    /// The names of the heap, in its order; `None` for a place that was never taken.
-    pub fn names(&self) -> impl ExactSizeIterator<Item = Option<&[u8]>> + '_ {
-        self.heap.iter().map(|heavy| heavy.key.as_deref())
-    }
-
-    /// The sketch of what a snapshot holds; `names` are those of the heap, as many as `k`.
-    pub fn from_parts(
-        (k, width, depth, decay): (u32, u32, u32, f64),
-        cells: &[u8],
-        heap: &[u8],
-        names: impl IntoIterator<Item = Option<Box<[u8]>>>,
-    ) -> Result<Self> {
-        let room = (cells.len() as u64).saturating_add(heap.len() as u64);
-        let count = Self::cells(k, width, depth, decay, room)?;
-        expect(count * CELL_BYTES == cells.len() as u64, "the bytes of the counters", "8 for each", cells.len())?;
-        expect(u64::from(k) * ENTRY_BYTES == heap.len() as u64, "the bytes of the heap", "24 for each", heap.len())?;
-        let mut reader = Reader(cells);
-        let mut table = zeroed(count)?;
-        for cell in &mut table {
-            *cell = Cell { fingerprint: reader.u32()?, count: reader.u32()? };
-        }
-        let mut reader = Reader(heap);
-        let mut state = 0;
-        let mut entries = Vec::with_capacity(k as usize);
-        for (at, name) in (0..k).zip(names.into_iter().chain(std::iter::repeat(None))) {
-            let [fingerprint, len] = [reader.u32()?, reader.u32()?];
-            let pointer = reader.u64()?;
-            let [heavy_count, _unused] = [reader.u32()?, reader.u32()?];
-            if at == 0 {
-                state = pointer;
-            }
-            // An empty name is saved as no name is.
-            let key = name.or_else(|| (heavy_count > 0 && len == 0).then(Box::default));
-            entries.push(Heavy { fingerprint, count: heavy_count, key });
-        }
-        Ok(RedisTopK { k, width, depth, decay, cells: table, heap: entries, random: SplitMix::new(state) })
-    }
-
-    /// Everything in one: k, width, depth, decay, cells, heap, then each name with its length (2^32 - 1 for none).
-    #[must_use]
-    pub fn dump(&self) -> Vec<u8> {
-        let mut out: Vec<u8> = [self.k, self.width, self.depth].iter().flat_map(|n| n.to_le_bytes()).collect();
-        out.extend(self.decay.to_le_bytes());
-        out.extend(self.cell_bytes());
-        out.extend(self.heap_bytes());
-        for name in self.names() {
-            out.extend(name.map_or(u32::MAX, |name| name.len() as u32).to_le_bytes());
-            out.extend_from_slice(name.unwrap_or_default());
-        }
-        out
-    }
-
-    /// Reads a [dump](Self::dump) of at most `most_bytes` bytes.
-    pub fn from_dump(bytes: &[u8], most_bytes: u64) -> Result<Self> {
-        within(Some(bytes.len() as u64), most_bytes)?;
-        let mut reader = Reader(bytes);
-        let [k, width, depth] = [reader.u32()?, reader.u32()?, reader.u32()?];
-        let decay = reader.f64()?;
-        let cells = Self::cells(k, width, depth, decay, bytes.len() as u64)?;
-        let (cells, heap) =
-            (reader.take((cells * CELL_BYTES) as usize)?, reader.take(k as usize * ENTRY_BYTES as usize)?);
+    /// The list that the command `DUMP` of a server with RedisBloom gives. How many keys came is not in it: the items are those that
+    /// the counters of a row tell of.
+    pub fn from_dump(dump: &[u8]) -> Result<Self> {
+        let mut payload = Payload::read(dump, TYPE)?;
+        let mut small = || {
+            let number = payload.unsigned()?;
+            u32::try_from(number).map_err(|_| Error::corrupt("a size", "below 2^32", number))
+        };
+        let [top, width, rows] = [small()?, small()?, small()?];
+        let decay = payload.double()?;
+        let (cells, heap) = (payload.bytes()?, payload.bytes()?);
         let mut names = Vec::new();
-        for _ in 0..k {
-            let len = reader.u32()?;
-            names.push(if len == u32::MAX { None } else { Some(reader.take(len as usize)?.into()) });
+        // Each name takes a byte of the dump at least.
+        for _ in 0..top {
+            let mut name = payload.bytes()?;
+            name.pop();
+            names.push((!name.is_empty()).then(|| name.into_boxed_slice()));
         }
-        expect(reader.0.is_empty(), "the end of the dump", "nothing", format!("{} bytes", reader.0.len()))?;
-        Self::from_parts((k, width, depth, decay), cells, heap, names)
+        payload.end()?;
+        let sketch = RedisTopKSketch::from_parts((top, width, rows, decay), &cells, &heap, names)?;
+        sketch.check_names(RowHash::Native)?;
+        let settings = RedisTopKSettings { top: Some(top), width: Some(width), rows: Some(rows), decay: Some(decay) };
+        settings.check()?;
+        let items = sketch.counted();
+        Ok(Self::of_parts(RedisHeavy { sketch, is_native: true }, settings, &Hashing::default(), items))
+    }
+
+    /// What the command `RESTORE` takes. Refuses a list with a seed or a secret, whose keys RedisBloom would not find.
+    pub fn to_dump(&self) -> Result<Vec<u8>> {
+        need_native(self.mechanism.is_native)?;
+        let sketch = &self.mechanism.sketch;
+        let mut writer = Writer::new(TYPE);
+        for number in [sketch.k(), sketch.width(), sketch.depth()] {
+            writer.unsigned(number.into());
+        }
+        writer.double(sketch.decay());
+        writer.bytes(&sketch.cell_bytes());
+        writer.bytes(&sketch.heap_bytes());
+        for name in sketch.names() {
+            writer.bytes(&[name.unwrap_or_default(), &[0]].concat());
+        }
+        Ok(writer.end())
     }
 }

@@ -148,6 +148,26 @@ impl<'a> Argument<'a> {
         if let Argument::Item(item) = self { Ok(item) } else { self.refuse(Takes::Item) }
     }
 
+    /// The item, and the whole number that its bytes are in decimal digits.
+    ///
+    /// ```
+    /// use bouquet::{capability::{Item, Note}, kind::Argument};
+    /// let (item, number) = Argument::Item(Item::new(b"rose", Note::Bytes(b"12"))).numbered()?;
+    /// assert_eq!((item.key, number), (b"rose".as_slice(), 12));
+    /// assert!(Argument::Item(Item::new(b"rose", Note::Bytes(b"many"))).numbered().is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn numbered(self) -> Result<(Item<'a>, u64)> {
+        let item = self.item()?;
+        let text = item.bytes()?;
+        let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+        let refused = || Error::Item {
+            expected: "KEY TAB a whole number".into(),
+            found: format!("`{}` behind the TAB", text.escape_ascii()),
+        };
+        Ok((item, number.ok_or_else(refused)?))
+    }
+
     /// The number.
     pub fn number(self) -> Result<u64> {
         if let Argument::Number(number) = self { Ok(number) } else { self.refuse(Takes::Number) }

@@ -9,7 +9,9 @@ use crate::kind::{ErrorClass, Facts, Figure, Kind, Parameter, Plan, Rates, Setti
 use crate::parts::bit_array::{self, BitArray, flat_places};
 use crate::parts::chosen::{self, choose, filled, in_family, members_and_strangers};
 use crate::parts::counter_array::Places;
-use crate::shell::{ByRate, Choice, Fields, Filter, Gather, Hashed, Mechanism, Put, Settings, Test, choices, fields};
+use crate::shell::{
+    ByRate, Choice, Far, Fields, Filter, Gather, Hashed, Mechanism, Put, Settings, Test, choices, fields,
+};
 use crate::theory::spread;
 
 /// The registry's row.
@@ -263,11 +265,7 @@ impl Gather for BestBits {
         keys: &[K],
         absent: &[K],
     ) -> Result<(BestOfNSettings, Self, u64)> {
-        let mut asked = asked.clone();
-        if asked.items.is_none() && asked.bits.is_none() {
-            asked.items = Some(keys.len().max(1) as u64);
-        }
-        let settings = Self::resolve(&asked)?;
+        let settings = Self::resolve(asked)?;
         let (mut best, own) = (Self::empty(&settings, hashing)?, Self::hashing(&settings, hashing));
         let [members, strangers] = members_and_strangers(&own, keys, absent);
         let tries = settings.tries.unwrap_or(1);

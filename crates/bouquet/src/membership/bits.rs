@@ -52,6 +52,25 @@ impl<L: Access> Bits<L> {
         },
     );
 
+    const POSITIONS: Special<BitFilter<L>> = Special::ask(
+        "positions",
+        Takes::Key,
+        "the bits that the key sets, in the order of its probes",
+        |filter, key| {
+            let (key, layout, mut positions) = (key.key()?, filter.layout(), Vec::new());
+            let visit = |position| {
+                positions.push(position);
+                true
+            };
+            if layout.needs_key() {
+                layout.all_of_key(&filter.hashing, key, visit);
+            } else {
+                layout.all(key.digest(&filter.hashing), visit);
+            }
+            Ok(positions.into())
+        },
+    );
+
     #[inline(never)]
     fn test_called<K: Key + ?Sized>(&self, hashing: &Hashing, key: &K) -> bool {
         if self.layout.needs_key() {
@@ -67,7 +86,8 @@ impl<L: Access> Mechanism for Bits<L> {
     // A coded store has no fixed size.
     const IN_PLACE: bool = !L::CODED;
 
-    const SPECIALS: &'static [Special<BitFilter<L>>] = if L::HALVES { &[Self::HALVE] } else { &[] };
+    const SPECIALS: &'static [Special<BitFilter<L>>] =
+        if L::HALVES { &[Self::POSITIONS, Self::HALVE] } else { &[Self::POSITIONS] };
 
     type Settings = L::Settings;
 

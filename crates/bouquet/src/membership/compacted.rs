@@ -11,6 +11,7 @@ use crate::kind::{
 use crate::membership::standard::{Bloom, BloomSettings};
 use crate::parts::bit_array::{self, BitArray, flat_places};
 use crate::parts::bit_stream::{BitReader, BitWriter};
+use crate::parts::chosen::digests;
 use crate::parts::counter_array::{Placement, Places};
 use crate::shell::{Fields, Filter, Gather, Hashed, Mechanism, Settings, Test, fields};
 use crate::simd::prefetch;
@@ -379,16 +380,10 @@ impl Gather for PackedColumns {
         keys: &[K],
         _: &[K],
     ) -> Result<(CompactedSettings, Self, u64)> {
-        let mut asked = asked.clone();
-        if asked.items.is_none() && asked.bits.is_none() {
-            asked.items = Some(keys.len().max(1) as u64);
-        }
-        let settings = Self::resolve(&asked)?;
+        let settings = Self::resolve(asked)?;
         let (shape, own) = (Shape::of(&settings)?, Self::hashing(&settings, hashing));
         let mut vector = BitArray::zeroed(shape.places)?;
-        let mut digests: Vec<Digest> = keys.iter().map(|key| key.digest(&own)).collect();
-        digests.sort_unstable();
-        digests.dedup();
+        let digests = digests(&own, keys);
         digests.iter().for_each(|&digest| _ = vector.set_all(digest));
         Ok((settings, Self::pack(shape, &vector.bits, hashing.seed())?, digests.len() as u64))
     }

@@ -132,6 +132,16 @@ impl Mechanism for GroupedArrays {
     const IN_PLACE: bool = true;
 
     const SPECIALS: &'static [Special<Dlb>] = &[
+        Special::act(
+            "insert-prefix",
+            Takes::Item,
+            "puts the first bits of the key, as many as the number that comes with it, into the group of that number",
+            |filter, item| {
+                let item = item.item()?;
+                let Group(length) = Group::from_note(item.note)?;
+                Ok(Reply::Truth(filter.insert_prefix(item.key, length)?))
+            },
+        ),
         Special::ask(
             "lpm",
             Takes::Key,
@@ -141,6 +151,14 @@ impl Mechanism for GroupedArrays {
                 Ok(Reply::Table(&["length"], lengths.collect()))
             },
         ),
+        Special::ask("fills", Takes::Nothing, "the share of ones in each array", |filter, _| {
+            let GroupedArrays { arrays, bits, .. } = &filter.mechanism;
+            let fill =
+                |start| bits.count_ones_in(start, start + arrays.slice_bits()) as f64 / arrays.slice_bits() as f64;
+            let starts = (0..bits.len()).step_by(arrays.slice_bits() as usize);
+            let rows = (0..).zip(starts).map(|(array, start)| vec![Reply::Integer(array), Reply::Real(fill(start))]);
+            Ok(Reply::Table(&["array", "fill"], rows.collect()))
+        }),
         Special::ask(
             "holds",
             Takes::Item,

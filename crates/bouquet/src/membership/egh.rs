@@ -1,5 +1,7 @@
 #![doc = include_str!("egh.md")]
 
+use std::sync::OnceLock;
+
 use crate::capability::{Entry, Listing, NoteType};
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
@@ -99,6 +101,31 @@ impl Cells {
             Cells::Counters(counters) => counters.get(cell),
         }
     }
+
+    /// The sum of these cells, and how many of them are not zero.
+    fn within(&self, start: u64, end: u64) -> (u64, u64) {
+        match self {
+            Cells::Bits(bits) => {
+                let ones = bits.count_ones_in(start, end);
+                (ones, ones)
+            }
+            Cells::Counters(counters) => (start..end).fold((0, 0), |(sum, taken), cell| {
+                let count = counters.get(cell);
+                (sum + count, taken + count.min(1))
+            }),
+        }
+    }
+}
+
+/// How many residues of each prime occur, counted when first needed: opening a mapped file must not read it all.
+#[derive(Clone, Debug, Default)]
+struct Taken(OnceLock<Vec<u64>>);
+
+/// It follows from the cells.
+impl PartialEq for Taken {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// One slice per prime, with a cell per residue.
@@ -110,6 +137,7 @@ pub struct PrimeSlices {
     decimal: bool,
     primes: Vec<u64>,
     cells: Cells,
+    taken: Taken,
     /// Elements.
     count: u64,
     /// Whether there ever were more than the zone holds.
@@ -169,36 +197,36 @@ impl PrimeSlices {
 
     /// Changes the cells of a number. Beyond the zone counters that are full stay so; within it none overflows.
     fn change(&mut self, number: u64, more: bool) -> bool {
-        let PrimeSlices { primes, cells, overfilled, .. } = self;
+        self.taken();
+        let PrimeSlices { primes, cells, taken, overfilled, .. } = self;
+        let Some(taken) = taken.0.get_mut() else { return false };
         let mut fresh = false;
-        for (prime, start) in slices(primes) {
+        for ((prime, start), taken) in slices(primes).zip(taken) {
             let cell = start + number % prime;
-            match cells {
-                Cells::Bits(bits) => fresh |= bits.set(cell),
+            let (before, after) = match cells {
+                Cells::Bits(bits) => (u64::from(!bits.set(cell)), 1),
                 Cells::Counters(counters) => {
                     let full = counters.max();
-                    let before = counters.update(cell, |count| match (count == full && *overfilled, more) {
+                    let change = |count: u64| match (count == full && *overfilled, more) {
                         (true, _) => full,
                         (false, true) => count + 1,
                         (false, false) => count.saturating_sub(1),
-                    });
-                    fresh |= before == 0;
+                    };
+                    let before = counters.update(cell, change);
+                    (before, change(before))
                 }
-            }
+            };
+            fresh |= before == 0;
+            *taken = *taken + after.min(1) - before.min(1);
         }
         fresh
     }
 
-    /// The share of residues of each prime that occur.
-    fn fills(&self) -> impl Iterator<Item = f64> + '_ {
-        self.slices().map(|(prime, start)| {
-            let taken = match &self.cells {
-                Cells::Bits(bits) => bits.count_ones_in(start, start + prime),
-                Cells::Counters(counters) => {
-                    (start..start + prime).filter(|&cell| counters.get(cell) > 0).count() as u64
-                }
-            };
-            taken as f64 / prime as f64
+    /// How many residues of each prime occur.
+    fn taken(&self) -> &[u64] {
+        self.taken.0.get_or_init(|| {
+            let taken = |(prime, start)| self.cells.within(start, start + prime).1;
+            self.slices().map(taken).collect()
         })
     }
 }
@@ -266,7 +294,8 @@ impl Mechanism for PrimeSlices {
         };
         let (overfill, decimal) = (OVERFILL.need(settings.overfill)?, DECIMAL.need(settings.decimal)?);
         let primes = theory::first_primes(primes);
-        Ok(PrimeSlices { universe, zone, overfill, decimal, primes, cells, count: 0, overfilled: false })
+        let taken = Taken(OnceLock::from(vec![0; primes.len()]));
+        Ok(PrimeSlices { universe, zone, overfill, decimal, primes, cells, taken, count: 0, overfilled: false })
     }
 
     fn domain(settings: &EghSettings) -> String {
@@ -290,9 +319,10 @@ impl Mechanism for PrimeSlices {
             Cells::Bits(bits) => (bits.len(), bits.len()),
             Cells::Counters(counters) => (counters.bits(), counters.len()),
         };
-        let taken: f64 = self.fills().zip(&self.primes).map(|(fill, &prime)| fill * prime as f64).sum();
-        let fpr = Some(if self.in_zone() { 0.0 } else { self.fills().product() });
-        let (fill, hashes) = (Some(taken / cells as f64), self.primes.len() as u32);
+        let fills = || self.taken().iter().zip(&self.primes).map(|(&taken, &prime)| taken as f64 / prime as f64);
+        let fpr = Some(if self.in_zone() { 0.0 } else { fills().product() });
+        let fill = Some(self.taken().iter().sum::<u64>() as f64 / cells as f64);
+        let hashes = self.primes.len() as u32;
         Stats { items, bits, hashes, fill, fpr, honest_fill: None }
     }
 
@@ -328,10 +358,12 @@ impl Mechanism for PrimeSlices {
         };
         let primes = theory::first_primes(primes);
         let overfilled = overfilled == 1;
-        let filter = PrimeSlices { universe, zone, overfill, decimal, primes, cells, count, overfilled };
+        let taken = Taken::default();
+        let mut filter = PrimeSlices { universe, zone, overfill, decimal, primes, cells, taken, count, overfilled };
         if decoder.reads_stores() && !overfilled {
+            let mut all = Vec::with_capacity(filter.primes.len());
             for (prime, start) in filter.slices() {
-                let sum: u64 = (start..start + prime).map(|cell| filter.cells.get(cell)).sum();
+                let (sum, taken) = filter.cells.within(start, start + prime);
                 let fits = match &filter.cells {
                     Cells::Bits(_) => sum <= count && (sum > 0 || count == 0),
                     Cells::Counters(_) => sum == count,
@@ -339,7 +371,9 @@ impl Mechanism for PrimeSlices {
                 if !fits {
                     return Err(Error::corrupt("elements in the slice of a prime", count, sum));
                 }
+                all.push(taken);
             }
+            filter.taken = Taken(OnceLock::from(all));
         }
         Ok((filter, 0))
     }

@@ -82,6 +82,7 @@ impl Adaptive {
             StagePolicy::Hysteresis if waiting >= self.high => (self.first + 1).min(hashes),
             StagePolicy::Hysteresis if waiting <= self.low => self.first.saturating_sub(1).max(least),
             StagePolicy::Hysteresis => self.first,
+            StagePolicy::Fixed => least,
             StagePolicy::Proportional => {
                 let more = u64::from(hashes - least).saturating_mul(waiting) / self.capacity;
                 least + more as u32

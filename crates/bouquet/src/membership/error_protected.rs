@@ -9,7 +9,7 @@ use crate::kind::{
 };
 use crate::parts::bit_array::{BitArray, flat_places};
 use crate::parts::counter_array::{Placement, Places};
-use crate::shell::{Code, Filter, Gauge, Hashed, Mechanism, Meet, Put, Test, Unite};
+use crate::shell::{Code, Far, Filter, Gauge, Hashed, Mechanism, Meet, Put, Test, Unite};
 use crate::store::BitStore;
 use crate::theory;
 
@@ -226,6 +226,17 @@ impl Mechanism for ProtectedBits {
             |filter, share| Ok(Reply::Real(filter.expected_lost(share.share()?))),
         ),
         Special::ask(
+            "glitched",
+            Takes::Pair,
+            "the share of 1,000 queries that lose the key while every probe fails with the probability that comes with it",
+            |filter, pair| {
+                let item = pair.item()?;
+                let text = std::str::from_utf8(item.bytes()?).unwrap_or_default();
+                let glitch = Takes::Share.parse(text)?.share()?;
+                Ok(Reply::Real(filter.measured_lost(item.key, glitch, 1_000)))
+            },
+        ),
+        Special::ask(
             "bits",
             Takes::Nothing,
             "the plain filter of the same keys, damaged words as ones",
@@ -311,14 +322,9 @@ impl Mechanism for ProtectedBits {
         Ok((ProtectedBits { since, repaired, ..Self::of(&shape, bits, parities) }, items))
     }
 
-    #[inline]
-    fn reach(&self) -> u64 {
-        self.array.bits.len()
-    }
-
-    #[inline]
-    fn prefetch(&self, digest: Digest) {
-        self.array.prefetch(digest);
+    #[inline(always)]
+    fn far(&self) -> Option<&dyn Far> {
+        Some(&self.array)
     }
 }
 

@@ -322,6 +322,8 @@ impl Unite for CodedSet {
 }
 
 impl Gather for CodedSet {
+    const SIZES: &'static [&'static str] = &["range"];
+
     fn gather<K: Key>(
         asked: &GolombSettings,
         hashing: &Hashing,
@@ -336,8 +338,6 @@ impl Gather for CodedSet {
             keys.sort_by_cached_key(bytes);
             keys.dedup_by_key(|key| bytes(key));
             asked = GolombSettings { items: Some(keys.len().max(1) as u64), range: None, ..asked };
-        } else if asked.items.is_none() && asked.range.is_none() {
-            asked.items = Some(keys.len().max(1) as u64);
         }
         let settings = Self::resolve(&asked)?;
         let empty = Self::empty(&settings, hashing)?;

@@ -13,7 +13,9 @@ use crate::kind::{
 use crate::parts::bit_array::{BitArray, flat_places};
 use crate::parts::counter_array::{Placement, Places};
 use crate::parts::item_bytes;
-use crate::shell::{ByRate, Enumerate, Fields, Filter, Hashed, Lookup, Mechanism, Put, Settings, Take, Test, fields};
+use crate::shell::{
+    ByRate, Enumerate, Far, Fields, Filter, Hashed, Lookup, Mechanism, Put, Settings, Take, Test, fields,
+};
 use crate::theory;
 
 /// A hash table behind a Bloom filter, with every item stored once.
@@ -267,14 +269,9 @@ impl Mechanism for OneCopy {
         Ok((table, items))
     }
 
-    #[inline]
-    fn reach(&self) -> u64 {
-        self.array.bits.len()
-    }
-
-    #[inline]
-    fn prefetch(&self, digest: Digest) {
-        self.array.prefetch(digest);
+    #[inline(always)]
+    fn far(&self) -> Option<&dyn Far> {
+        Some(&self.array)
     }
 }
 

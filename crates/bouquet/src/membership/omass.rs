@@ -5,7 +5,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::Result;
 use crate::hash::{Digest, Hashing, fastrange};
 use crate::key::Key;
-use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
+use crate::kind::{ErrorClass, Facts, Figure, Kind, Plan, Rates, Reply, Setting, Special, Stats, Takes, Text, kind};
 use crate::parts::groups;
 use crate::parts::slices::HashWords;
 use crate::shell::{Code, Filter, FromNote, Gauge, Group, Hashed, Mechanism, Put, Sort, Test, Unite};
@@ -195,6 +195,13 @@ impl Mechanism for SharedWords {
             fpr: Some(self.rates_now().1),
             honest_fill: Some(mean + 8.0 * deviation),
         }
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        vec![
+            Figure { name: "bits of a sub-block", value: Setting::Count(self.shape.sub_block) },
+            Figure { name: "false-positive rate of one set", value: Setting::Real(self.rates_now().0) },
+        ]
     }
 
     fn expected(&self, items: u64) -> Rates {

@@ -306,11 +306,7 @@ impl Gather for SearchedBits {
         keys: &[K],
         absent: &[K],
     ) -> Result<(OptihashSettings, Self, u64)> {
-        let mut asked = asked.clone();
-        if asked.items.is_none() && asked.bits.is_none() {
-            asked.items = Some(keys.len().max(1) as u64);
-        }
-        let settings = Self::resolve(&asked)?;
+        let settings = Self::resolve(asked)?;
         let (mut best, own) = (Self::empty(&settings, hashing)?, Self::hashing(&settings, hashing));
         let [members, strangers] = members_and_strangers(&own, keys, absent);
         let shape = best.shape;

@@ -9,7 +9,7 @@ use crate::kind::{ErrorClass, Facts, Figure, Kind, Parameter, Plan, Rates, Setti
 use crate::parts::bit_array::{self, BitArray, flat_places};
 use crate::parts::chosen::{self, digests, in_family};
 use crate::parts::counter_array::Placement;
-use crate::shell::{Fields, Filter, Gather, Hashed, Mechanism, Settings, Test, fields};
+use crate::shell::{Far, Fields, Filter, Gather, Hashed, Mechanism, Settings, Test, fields};
 use crate::store::Counters;
 use crate::theory::selection::{Grouped, select};
 
@@ -212,15 +212,16 @@ impl Test for GroupedBits {
 }
 
 impl Gather for GroupedBits {
+    /// The number of groups follows from that of the keys.
+    const SIZES: &'static [&'static str] = &[];
+
     fn gather<K: Key>(
         asked: &PartitionedHashingSettings,
         hashing: &Hashing,
         keys: &[K],
         _: &[K],
     ) -> Result<(PartitionedHashingSettings, Self, u64)> {
-        let asked =
-            PartitionedHashingSettings { items: asked.items.or(Some(keys.len().max(1) as u64)), ..asked.clone() };
-        let settings = Self::resolve(&asked)?;
+        let settings = Self::resolve(asked)?;
         let mut filter = Self::empty(&settings, hashing)?;
         let mut digests = digests(&Self::hashing(&settings, hashing), keys);
         digests.sort_by_key(|&digest| filter.group(digest));

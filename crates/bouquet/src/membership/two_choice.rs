@@ -8,7 +8,7 @@ use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Stats, Text, 
 use crate::parts::bit_array::{self, BitArray, flat_places};
 use crate::parts::chosen::{self, choose, fresh_bits, in_family};
 use crate::parts::counter_array::Places;
-use crate::shell::{ByRate, Code, Fields, Filter, Hashed, Mechanism, Put, Settings, Test, Unite, fields};
+use crate::shell::{ByRate, Code, Far, Fields, Filter, Hashed, Mechanism, Put, Settings, Test, Unite, fields};
 use crate::theory::{choices, compressed::message_bits, standard};
 
 /// The registry's row.

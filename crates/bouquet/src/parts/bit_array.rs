@@ -7,6 +7,7 @@
 use crate::error::Result;
 use crate::hash::Digest;
 use crate::parts::counter_array::{Arrangement, Places};
+use crate::shell::Far;
 use crate::simd::{flat, prefetch};
 use crate::store::BitStore;
 
@@ -45,10 +46,16 @@ impl BitArray {
     pub(crate) fn set_all(&mut self, digest: Digest) -> bool {
         flat::set::<false, false>(self.bits.words_mut(), self.places.counters(), self.places.hashes(), digest)
     }
+}
 
-    /// Prefetches all places of a digest.
+impl Far for BitArray {
     #[inline]
-    pub(crate) fn prefetch(&self, digest: Digest) {
+    fn reach(&self) -> u64 {
+        self.bits.len()
+    }
+
+    #[inline]
+    fn prefetch(&self, digest: Digest) {
         let words = self.bits.words();
         self.places.all(digest, |place| {
             prefetch(words, (place / 64) as usize);

@@ -61,6 +61,12 @@ pub(crate) trait Shrink: Components {
     fn absorb(&mut self, into: usize, from: usize) -> Result<()>;
 }
 
+/// Components that can be emptied, each in its place.
+pub(crate) trait Vacate: Components {
+    /// Empties one of them.
+    fn vacate(&mut self, index: usize);
+}
+
 /// Components of which as many others can be joined one by one.
 pub(crate) trait Join: Components {
     /// Each with the other's at its place, by OR.
@@ -228,6 +234,11 @@ impl<S: Components> Chain<S> {
         (!items.is_empty() && items.len() == components.len()).then_some(Chain { components, items })
     }
 
+    /// The components and the keys of each.
+    pub(crate) fn into_parts(self) -> (S, Vec<u64>) {
+        (self.components, self.items)
+    }
+
     /// The components.
     pub(crate) fn components(&self) -> &S {
         &self.components
@@ -335,6 +346,16 @@ impl<S: Components> Chain<S> {
             what: format!("a chain has at most {MAX_SECTIONS} components"),
             remedy: "build a new filter for more items".into(),
         })
+    }
+}
+
+impl<S: Vacate> Chain<S> {
+    /// Empties the component at this index, which keeps its place.
+    pub(crate) fn vacate(&mut self, index: usize) {
+        if let Some(items) = self.items.get_mut(index) {
+            *items = 0;
+            self.components.vacate(index);
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::codec::{Decoder, Encoder};
 use crate::coder::counters_entropy;
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Positions, probes};
-use crate::parts::chain::{Components, Join, Shrink};
+use crate::parts::chain::{Components, Join, Shrink, Vacate};
 use crate::simd::prefetch;
 use crate::store::{BitMatrix, BitStore, Counters, Orientation};
 use crate::theory::dynamic::Shape;
@@ -175,6 +175,22 @@ impl Cells {
         }
     }
 
+    /// The words that a query of the key reads where components lie in slices: of each 64 until none of them is left.
+    pub(crate) fn words_read(&self, probe: &Positions) -> u64 {
+        match &self.form {
+            Form::Bits(matrix) | Form::Counters { shadow: Some(matrix), .. } => matrix.words_read(probe),
+            Form::Counters { .. } => 0,
+        }
+    }
+
+    /// The counters of all components, where they have counters.
+    pub(crate) fn into_counters(self) -> Vec<Counters> {
+        match self.form {
+            Form::Counters { rows, .. } => rows,
+            Form::Bits(_) => Vec::new(),
+        }
+    }
+
     /// Whether one component has every cell of the key in use.
     #[inline]
     pub(crate) fn holds(&self, index: usize, probe: &Positions) -> bool {
@@ -210,6 +226,16 @@ impl Cells {
             let found = format!("{stores} stores for {count} components");
             return Err(Error::corrupt("number of components", "at least 1, each with its store", found));
         }
+        Self::decode_next(decoder, count, shape, arrangement)
+    }
+
+    /// Reads the stores of `count` components, the next ones in the frame.
+    pub(crate) fn decode_next(
+        decoder: &mut Decoder<'_>,
+        count: usize,
+        shape: Shape,
+        arrangement: Arrangement,
+    ) -> Result<Self> {
         if arrangement.counters {
             let rows = (0..count).map(|_| decoder.counters(shape.bits, COUNTER_BITS)).collect::<Result<Vec<_>>>()?;
             return Self::from_counters(rows, shape, arrangement.sliced);
@@ -346,6 +372,22 @@ impl Components for Cells {
                     rows.remove(index);
                 }
                 Ok(())
+            }
+        }
+    }
+}
+
+impl Vacate for Cells {
+    fn vacate(&mut self, index: usize) {
+        match &mut self.form {
+            Form::Bits(matrix) => matrix.clear_set(index as u64),
+            Form::Counters { rows, shadow } => {
+                if let Some(row) = rows.get_mut(index) {
+                    (0..row.len()).for_each(|position| row.set(position, 0));
+                }
+                if let Some(shadow) = shadow {
+                    shadow.clear_set(index as u64);
+                }
             }
         }
     }

@@ -5,21 +5,24 @@
 //! and one cell in each of the next two. Keys in the order of their words touch the table from one end to the other, which is why
 //! building is fast, and the ends, where windows overlap less, are where peeling begins.
 
-use std::ops::ControlFlow;
+use std::ops::{BitXor, ControlFlow};
+
+use bytemuck::Zeroable;
+use bytemuck::allocation::zeroed_vec;
 
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
-use crate::hash::{Digest, fastrange};
+use crate::hash::{Digest, fastrange, mix};
 use crate::parts::peel::{Cells, peel_cells};
 use crate::simd::prefetch;
 use crate::store::{Counters, read_window};
 use crate::theory::perfect;
 
-/// The width of cells that are read fastest.
-pub(crate) const BYTE: u32 = 8;
-
 /// Cells per key.
 pub(crate) const CELLS: usize = 3;
+
+/// Where the cells of a key are.
+pub(crate) type Places = [u64; CELLS];
 
 /// Seeds that are tried before a build is given up: one in a few fails at the worst numbers of keys.
 const TRIES: u64 = 256;
@@ -27,17 +30,59 @@ const TRIES: u64 = 256;
 /// Sets above this size are peeled at the first try nearly always; smaller ones also in segments of half the length.
 const HALVED_BELOW: u64 = 1_000_000;
 
-/// A key to be stored: its word, and what its cells shall add up to.
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry {
+/// A key to be stored. The sum of several says nothing of them, but when all others are taken away again the last is left.
+trait Entry: Copy + Zeroable {
+    /// What the key's cells follow from.
+    fn word(self, layout: &Layout) -> u64;
+
+    /// What its cells shall add up to, and any bits above those of a cell.
+    fn content(self) -> u64;
+
+    fn plus(self, other: Self) -> Self;
+}
+
+/// A key with any content: its word, and that.
+#[derive(Clone, Copy, Zeroable)]
+struct Pair {
     word: u64,
     content: u64,
 }
 
-impl Entry {
-    #[inline]
+impl Entry for Pair {
+    #[inline(always)]
+    fn word(self, _: &Layout) -> u64 {
+        self.word
+    }
+
+    #[inline(always)]
+    fn content(self) -> u64 {
+        self.content
+    }
+
+    #[inline(always)]
     fn plus(self, other: Self) -> Self {
-        Entry { word: self.word ^ other.word, content: self.content ^ other.content }
+        Pair { word: self.word ^ other.word, content: self.content ^ other.content }
+    }
+}
+
+/// The first half of a digest from which the second follows, and that is the content: half the memory.
+#[derive(Clone, Copy, Zeroable)]
+struct Half(u64);
+
+impl Entry for Half {
+    #[inline(always)]
+    fn word(self, layout: &Layout) -> u64 {
+        layout.word(Digest::from_word(self.0))
+    }
+
+    #[inline(always)]
+    fn content(self) -> u64 {
+        Digest::from_word(self.0).h2
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Half(self.0 ^ other.0)
     }
 }
 
@@ -46,7 +91,8 @@ impl Entry {
 struct Layout {
     /// Cells that a window can begin with.
     starts: u64,
-    segment: u64,
+    /// Cells of a segment, a power of two, less one.
+    mask: u64,
     seed: u64,
 }
 
@@ -54,72 +100,80 @@ impl Layout {
     fn new(shape: perfect::Fuse, keys: u64, seed: u64) -> Self {
         let half = shape.halved().filter(|_| seed % 2 == 1 && (5..HALVED_BELOW).contains(&keys));
         let perfect::Fuse { segment, windows } = half.unwrap_or(shape);
-        Layout { starts: segment * windows, segment, seed }
+        Layout { starts: segment * windows, mask: segment - 1, seed }
     }
 
     /// The word of a digest: its first half, to which further seeds add the second. What is stored of a key is to follow from the
     /// second alone, so that it has nothing to do with its cells.
     #[inline(always)]
     fn word(&self, digest: Digest) -> u64 {
+        if self.seed == 0 { digest.h1 } else { self.seeded(digest) }
+    }
+
+    /// A call, so that under the seed 0, which most tables have, cells do not wait for the second half.
+    #[cold]
+    #[inline(never)]
+    fn seeded(&self, digest: Digest) -> u64 {
         digest.h1.wrapping_add(self.seed.wrapping_mul(digest.h2))
     }
 
     /// The three cells of a word.
     #[inline(always)]
-    fn cells(&self, word: u64) -> [u64; CELLS] {
-        let mask = self.segment - 1;
-        let first = ((u128::from(word) * u128::from(self.starts)) >> 64) as u64;
-        [first, (first + self.segment) ^ (word >> 18 & mask), (first + 2 * self.segment) ^ (word & mask)]
+    fn cells(&self, word: u64) -> Places {
+        let (first, mask) = (fastrange(word, self.starts), self.mask);
+        [first, (first + mask + 1) ^ (word >> 18 & mask), (first + 2 * mask + 2) ^ (word & mask)]
     }
-}
-
-/// A cell while the table is built: the sums of what its keys are, and their number.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    sum: Entry,
-    keys: u32,
 }
 
 /// The cells of all keys, to be peeled.
-struct Slots {
+struct Slots<E> {
     layout: Layout,
-    slots: Vec<Slot>,
+    /// For each cell the sum of its keys.
+    sums: Vec<E>,
+    /// Their number in the upper six bits, and the sum of which of their three it is in the lower two.
+    marks: Vec<u8>,
 }
 
-impl Slots {
-    fn new(layout: Layout, cells: u64, entries: &[Entry]) -> Self {
-        let mut table = Slots { layout, slots: vec![Slot::default(); cells as usize] };
-        for entry in entries {
-            for cell in layout.cells(entry.word) {
-                let slot = &mut table.slots[cell as usize];
-                slot.sum = slot.sum.plus(*entry);
-                slot.keys += 1;
+/// One key in a mark.
+const ONE: u8 = 4;
+
+impl<E: Entry> Slots<E> {
+    /// `None` if a cell has more keys than its mark can count: equal ones, for others do not come near to it.
+    fn new(layout: Layout, cells: u64, entries: &[E]) -> Option<Self> {
+        let mut table = Slots { layout, sums: zeroed_vec::<E>(cells as usize), marks: vec![0; cells as usize] };
+        let mut least = u8::MAX;
+        for &entry in entries {
+            for (which, cell) in (0..).zip(layout.cells(entry.word(&layout))) {
+                let (sum, mark) = (&mut table.sums[cell as usize], &mut table.marks[cell as usize]);
+                *sum = sum.plus(entry);
+                *mark = mark.wrapping_add(ONE) ^ which;
+                least = least.min(*mark);
             }
         }
-        table
+        (least >= ONE).then_some(table)
     }
 }
 
-impl Cells for Slots {
-    type Item = Entry;
+impl<E: Entry> Cells for Slots<E> {
+    /// A key, and which of its cells gave it away.
+    type Item = (E, u8);
 
     fn cell_count(&self) -> usize {
-        self.slots.len()
+        self.sums.len()
     }
 
-    #[inline]
-    fn sole_item(&self, cell: usize) -> Option<Entry> {
-        let slot = &self.slots[cell];
-        (slot.keys == 1).then_some(slot.sum)
+    #[inline(always)]
+    fn sole_item(&self, cell: usize) -> Option<(E, u8)> {
+        let mark = self.marks[cell];
+        (mark / ONE == 1).then(|| (self.sums[cell], mark % ONE))
     }
 
-    #[inline]
-    fn take(&mut self, entry: &Entry, touched: &mut Vec<usize>) {
-        let cells = self.layout.cells(entry.word).map(|cell| cell as usize);
-        for cell in cells {
-            let slot = &mut self.slots[cell];
-            slot.sum = slot.sum.plus(*entry);
-            slot.keys -= 1;
+    #[inline(always)]
+    fn take(&mut self, &(entry, _): &(E, u8), touched: &mut Vec<usize>) {
+        let cells = self.layout.cells(entry.word(&self.layout)).map(|cell| cell as usize);
+        for (which, cell) in (0..).zip(cells) {
+            self.sums[cell] = self.sums[cell].plus(entry);
+            self.marks[cell] = (self.marks[cell] ^ which).wrapping_sub(ONE);
         }
         touched.extend(cells);
     }
@@ -141,34 +195,72 @@ impl FuseTable {
         distinct: bool,
         record: impl Fn(usize) -> (Digest, u64),
     ) -> Result<Option<Self>> {
+        Self::of_entries(keys, width, distinct, |layout, key| {
+            let (digest, content) = record(key);
+            Pair { word: layout.word(digest), content }
+        })
+    }
+
+    /// The same table, faster, where the content of a key is the second half of its digest, and that [follows](Digest::from_word) from
+    /// the first, which is what `hash` gives.
+    pub(crate) fn of_hashes(
+        keys: usize,
+        width: u32,
+        distinct: bool,
+        hash: impl Fn(usize) -> u64,
+    ) -> Result<Option<Self>> {
+        Self::of_entries(keys, width, distinct, |_, key| Half(hash(key)))
+    }
+
+    fn of_entries<E: Entry>(
+        keys: usize,
+        width: u32,
+        distinct: bool,
+        entry: impl Fn(&Layout, usize) -> E,
+    ) -> Result<Option<Self>> {
         let shape = perfect::fuse(keys as u64)?;
         let mut cells = Counters::zeroed(shape.cells(), width)?;
-        let mut entries = vec![Entry::default(); keys];
-        let mut order: Vec<(Entry, u32)> = Vec::with_capacity(keys);
+        let (mut order, mut owns) = (Vec::with_capacity(keys), Vec::with_capacity(keys));
         for seed in 0..if keys == 0 { 1 } else { TRIES } {
             let layout = Layout::new(shape, keys as u64, seed);
-            scatter(&mut entries, |key| {
-                let (digest, content) = record(key);
-                Entry { word: layout.word(digest), content }
-            });
-            let mut slots = Slots::new(layout, shape.cells(), &entries);
             order.clear();
-            // A key comes out once, so that neither the limit nor a break is reached.
-            let _ = peel_cells(&mut slots, keys, |entry, own| {
-                order.push((entry, own as u32));
-                ControlFlow::Continue(())
-            });
+            order.extend((0..keys).map(|key| entry(&layout, key)));
+            let entries = in_runs(&order, &layout);
+            order.clear();
+            owns.clear();
+            if let Some(mut slots) = Slots::new(layout, shape.cells(), &entries) {
+                // A key comes out once, so that neither the limit nor a break is reached.
+                let _ = peel_cells(&mut slots, keys, |(entry, own), _| {
+                    order.push(entry);
+                    owns.push(own);
+                    ControlFlow::Continue(())
+                });
+            }
             if order.len() < keys {
                 // Equal digests have equal words under every seed.
-                if !distinct && has_equal_words(&entries) {
+                if !distinct && has_equal_words(&entries, &layout) {
                     return Ok(None);
                 }
                 continue;
             }
-            for &(entry, own) in order.iter().rev() {
-                // The own cell is still zero, so all three may be summed.
-                let sum = layout.cells(entry.word).iter().fold(0, |sum, &cell| sum ^ cells.get(cell));
-                cells.set(own.into(), entry.content ^ sum);
+            let last_first = order.iter().zip(&owns).rev().map(|(entry, &own)| {
+                let cells = layout.cells(entry.word(&layout));
+                (cells, cells[usize::from(own)], entry.content())
+            });
+            // The own cell is still zero, so all three may be summed.
+            match width {
+                8 => last_first.for_each(|(of_key, own, content)| {
+                    let sum = sum::<u8>(cells.words(), of_key);
+                    *cell_mut(cells.words_mut(), own) = sum ^ content as u8;
+                }),
+                16 => last_first.for_each(|(of_key, own, content)| {
+                    let sum = sum::<u16>(cells.words(), of_key);
+                    *cell_mut(cells.words_mut(), own) = sum ^ content as u16;
+                }),
+                _ => last_first.for_each(|(of_key, own, content)| {
+                    let sum = of_key.iter().fold(0, |sum, &cell| sum ^ cells.get(cell));
+                    cells.set(own, (content ^ sum) & cells.max());
+                }),
             }
             return Ok(Some(FuseTable { layout, cells }));
         }
@@ -181,21 +273,26 @@ impl FuseTable {
         (self.read(digest) ^ content) & self.cells.max() == 0
     }
 
-    /// The same where cells are [bytes](BYTE).
+    /// A key's cells.
     #[inline(always)]
-    pub(crate) fn holds_byte(&self, digest: Digest, content: u64) -> bool {
-        let cells = self.layout.cells(self.layout.word(digest));
-        (sum::<8>(self.cells.words(), cells) ^ content) as u8 == 0
+    pub(crate) fn cells(&self, digest: Digest) -> Places {
+        self.layout.cells(self.layout.word(digest))
+    }
+
+    /// The sum of these where they are whole numbers of this type.
+    #[inline(always)]
+    pub(crate) fn sum_at<C: Whole>(&self, cells: Places) -> C {
+        sum(self.cells.words(), cells)
     }
 
     /// The sum of a key's cells.
     #[inline(always)]
     pub(crate) fn read(&self, digest: Digest) -> u64 {
-        let cells = self.layout.cells(self.layout.word(digest));
+        let cells = self.cells(digest);
         let words = self.cells.words();
         match self.cells.width() {
-            8 => sum::<8>(words, cells),
-            16 => sum::<16>(words, cells),
+            8 => sum::<u8>(words, cells).into(),
+            16 => sum::<u16>(words, cells).into(),
             width => {
                 let window = |cell: u64| read_window(words, cell * u64::from(width));
                 cells.iter().fold(0, |sum, &cell| sum ^ window(cell)) & self.cells.max()
@@ -203,16 +300,21 @@ impl FuseTable {
         }
     }
 
-    /// Prefetches a key's cells.
-    #[inline]
-    pub(crate) fn prefetch(&self, digest: Digest) {
-        for cell in self.layout.cells(self.layout.word(digest)) {
+    /// Prefetches these cells.
+    #[inline(always)]
+    pub(crate) fn prefetch_at(&self, cells: Places) {
+        for cell in cells {
             prefetch(self.cells.words(), (cell * u64::from(self.cells.width()) / 64) as usize);
         }
     }
 
     pub(crate) fn bits(&self) -> u64 {
         self.cells.bits()
+    }
+
+    /// What tables are told apart by.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.cells.words().iter().fold(mix(self.layout.seed), |sum, word| mix(sum ^ word).wrapping_add(sum))
     }
 
     /// State: the seed. Store: the cells, as words.
@@ -230,35 +332,51 @@ impl FuseTable {
     }
 }
 
-/// The sum of cells of a width that divides a word.
+/// A cell that words can be read as.
+pub(crate) trait Whole: bytemuck::Pod + Default + PartialEq + BitXor<Output = Self> {}
+
+impl Whole for u8 {}
+
+impl Whole for u16 {}
+
+/// Where a cell lies among those that the words are read as: they are in the words' order, low bits first.
 #[inline(always)]
-fn sum<const WIDTH: u64>(words: &[u64], cells: [u64; CELLS]) -> u64 {
-    let read = |cell: u64| {
-        let word = words.get((cell * WIDTH / 64) as usize).copied().unwrap_or(0);
-        word >> (cell * WIDTH % 64)
-    };
-    cells.iter().fold(0, |sum, &cell| sum ^ read(cell)) & ((1 << WIDTH) - 1)
+fn place<C: Whole>(cell: u64) -> usize {
+    let last = 8 / size_of::<C>() - 1;
+    cell as usize ^ if cfg!(target_endian = "big") { last } else { 0 }
 }
 
-/// Fills `entries` with those of the keys, in runs by the upper bits of their words: then they touch neighbouring cells.
-fn scatter(entries: &mut [Entry], entry: impl Fn(usize) -> Entry) {
-    /// Keys of a run, on average: their cells stay in the cache.
-    const RUN: usize = 256;
-    let runs = entries.len() / RUN + 1;
-    let run = |word: u64| fastrange(word, runs as u64) as usize;
+/// The sum of cells that are whole numbers.
+#[inline(always)]
+fn sum<C: Whole>(words: &[u64], cells: Places) -> C {
+    let all: &[C] = bytemuck::cast_slice(words);
+    let [a, b, c] = cells.map(place::<C>);
+    all[a] ^ all[b] ^ all[c]
+}
+
+#[inline(always)]
+fn cell_mut<C: Whole>(words: &mut [u64], cell: u64) -> &mut C {
+    &mut bytemuck::cast_slice_mut(words)[place::<C>(cell)]
+}
+
+/// The entries in runs by the upper bits of their words, a segment of the table each: then they touch neighbouring cells.
+fn in_runs<E: Entry>(entries: &[E], layout: &Layout) -> Vec<E> {
+    let runs = (layout.starts / (layout.mask + 1)) as usize;
+    let run = |entry: E| fastrange(entry.word(layout), runs as u64) as usize;
     let mut places = vec![0u32; runs + 1];
-    (0..entries.len()).for_each(|key| places[run(entry(key).word) + 1] += 1);
+    entries.iter().for_each(|&entry| places[run(entry) + 1] += 1);
     (0..runs).for_each(|run| places[run + 1] += places[run]);
-    for key in 0..entries.len() {
-        let entry = entry(key);
-        let place = &mut places[run(entry.word)];
-        entries[*place as usize] = entry;
+    let mut sorted: Vec<E> = zeroed_vec(entries.len());
+    for &entry in entries {
+        let place = &mut places[run(entry)];
+        sorted[*place as usize] = entry;
         *place += 1;
     }
+    sorted
 }
 
-fn has_equal_words(entries: &[Entry]) -> bool {
-    let mut words: Vec<u64> = entries.iter().map(|entry| entry.word).collect();
+fn has_equal_words<E: Entry>(entries: &[E], layout: &Layout) -> bool {
+    let mut words: Vec<u64> = entries.iter().map(|entry| entry.word(layout)).collect();
     words.sort_unstable();
     words.windows(2).any(|two| two[0] == two[1])
 }
@@ -293,6 +411,38 @@ mod tests {
     fn equal_digests_are_refused() {
         let digest = |key: usize| (Hashing::default().digest_word(key as u64 / 2), 0);
         assert_eq!(FuseTable::build(100, 8, false, digest).unwrap(), None);
+        // More than a cell can count.
+        assert_eq!(FuseTable::of_hashes(300, 8, false, |_| 7).unwrap(), None);
+    }
+
+    #[test]
+    fn hashes_alone_give_the_table_of_their_digests() {
+        for keys in [0, 1, 2, 50, 3_000, 20_000] {
+            for width in [1, 8, 13, 16] {
+                let digest = |key: usize| Hashing::seeded(7).digest_word(key as u64);
+                let whole = FuseTable::build(keys, width, false, |key| {
+                    (digest(key), digest(key).h2 & (u64::MAX >> (64 - width)))
+                });
+                let half = FuseTable::of_hashes(keys, width, false, |key| digest(key).h1);
+                assert_eq!(whole.unwrap(), half.unwrap(), "{keys} keys of {width} bits");
+            }
+        }
+    }
+
+    #[test]
+    fn whole_cells_are_read_as_packed_ones() {
+        let digest = |key: usize| Hashing::seeded(8).digest_word(key as u64);
+        for more in 0..4 {
+            let table = |width| FuseTable::of_hashes(1_000 + more, width, false, |key| digest(key).h1);
+            let [bytes, shorts] = [8, 16].map(|width| table(width).unwrap().unwrap());
+            for key in 0..5_000 {
+                let packed = |table: &FuseTable| {
+                    table.cells(digest(key)).iter().fold(0, |sum, &cell| sum ^ table.cells.get(cell))
+                };
+                assert_eq!(u64::from(bytes.sum_at::<u8>(bytes.cells(digest(key)))), packed(&bytes));
+                assert_eq!(u64::from(shorts.sum_at::<u16>(shorts.cells(digest(key)))), packed(&shorts));
+            }
+        }
     }
 
     #[test]
@@ -301,7 +451,7 @@ mod tests {
             let layout = Layout::new(perfect::fuse(50_000).unwrap(), 50_000, seed);
             for key in 0..10_000 {
                 let cells = layout.cells(layout.word(Hashing::default().digest_word(key)));
-                let segments = cells.map(|cell| cell / layout.segment);
+                let segments = cells.map(|cell| cell / (layout.mask + 1));
                 assert!(segments[1] == segments[0] + 1 && segments[2] == segments[0] + 2, "{cells:?}");
             }
         }

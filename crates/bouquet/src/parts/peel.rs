@@ -100,21 +100,28 @@ pub fn peel_cells<C: Cells>(
     max_items: usize,
     mut emit: impl FnMut(C::Item, usize) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    // A stack that each cell of the table enters in turn, and whatever it sets free before the next: it stays short.
+    // What each cell of the table sets free is peeled before the next: the stack stays short.
     let mut waiting = Vec::new();
     let mut touched = Vec::new();
     let mut items = 0;
     for start in 0..table.cell_count() {
-        waiting.push(start);
-        while let Some(cell) = waiting.pop() {
-            let Some(item) = table.sole_item(cell) else { continue };
-            if items == max_items {
-                return ControlFlow::Break(());
+        let mut next = Some(start);
+        while let Some(cell) = next {
+            if let Some(item) = table.sole_item(cell) {
+                if items == max_items {
+                    return ControlFlow::Break(());
+                }
+                items += 1;
+                touched.clear();
+                table.take(&item, &mut touched);
+                emit(item, cell)?;
+                for &cell in &touched {
+                    if table.sole_item(cell).is_some() {
+                        waiting.push(cell);
+                    }
+                }
             }
-            items += 1;
-            table.take(&item, &mut touched);
-            emit(item, cell)?;
-            waiting.extend(touched.drain(..).filter(|&cell| table.sole_item(cell).is_some()));
+            next = waiting.pop();
         }
     }
     ControlFlow::Continue(())

@@ -282,7 +282,8 @@ mod tests {
             NoteType::Integer => Note::Integer(index % 7),
             NoteType::Bytes => Note::Bytes(b"value"),
             NoteType::Group => Note::Group(index % 4),
-            NoteType::Weight => Note::Weight(1.0),
+            NoteType::Weight => Note::Weight(0.5),
+            NoteType::Weights => Note::Weights(1.0, 0.5),
             // Copies of a key take slots of a quotient filter; one made for 300 has room for two of each.
             NoteType::Amount => Note::Amount(1 + index % 2),
         }
@@ -301,10 +302,13 @@ mod tests {
     #[test]
     fn every_kind_can_be_keyed() {
         let keys: Vec<_> = (0..300u64).map(u64::to_le_bytes).collect();
+        let strangers: Vec<_> = (1_000..1_030u64).map(u64::to_le_bytes).collect();
         for kind in registry::kinds() {
             let id = kind.facts().id;
-            let items = items(kind, &keys);
-            let data = Dataset { items: &items, absent: &[] };
+            // Some kinds are as large as what they must reject makes them.
+            let known = if kind.knows_absent() { strangers.as_slice() } else { &[] };
+            let (items, absent) = (items(kind, &keys), items(kind, known));
+            let data = Dataset { items: &items, absent: &absent };
             for make in [Hashing::keyed, Hashing::keyed_high] {
                 let build = |number| AnyFilter::build(&config(kind).hashed(make(secret(number))), &data).unwrap();
                 let filter = build(1);

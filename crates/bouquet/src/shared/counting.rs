@@ -68,7 +68,7 @@ pub struct SharedCounting {
 /// Adds one to all of these counters, of which none may occur twice and none that is frozen changes. Says whether one of
 /// them was zero. Their order does not matter.
 #[inline]
-fn add_to_all(fields: Fields, words: &[impl AtomicWord], places: impl Iterator<Item = u64>) -> bool {
+pub(super) fn add_to_all(fields: Fields, words: &[impl AtomicWord], places: impl Iterator<Item = u64>) -> bool {
     let max = fields.max();
     places.fold(false, |fresh, place| {
         let before = fields.update(words, place, |counter| (counter < max).then_some(counter + 1));
@@ -83,7 +83,7 @@ fn add_to_all(fields: Fields, words: &[impl AtomicWord], places: impl Iterator<I
 /// furthest ahead: the thread that it met got further, so it did not fail. So one of them wins, and no second one, unless other
 /// keys have all of the counters.
 #[inline]
-fn take_from_all(fields: Fields, words: &[impl AtomicWord], places: &[u64]) -> bool {
+pub(super) fn take_from_all(fields: Fields, words: &[impl AtomicWord], places: &[u64]) -> bool {
     let max = fields.max();
     for (taken, &place) in places.iter().enumerate() {
         let before = fields.update(words, place, |counter| (counter < max && counter > 0).then(|| counter - 1));

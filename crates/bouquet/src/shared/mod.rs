@@ -6,6 +6,7 @@
 //! | [`SharedUltraFast`] | [`ultra-fast`](crate::membership::ultra_fast) | up to 4 words, in half a cache line |
 //! | [`SharedBlocked`] | [`blocked`](crate::membership::blocked) | up to k words of one cache line; one with blocks of 64 bits |
 //! | [`SharedCounting`] | [`counting`](crate::counting::counting) | k words, anywhere |
+//! | [`SharedParBf`] | [`par-bf`](crate::dynamic::par_bf) | k words of one sub-filter, and the number of its keys |
 //!
 //! Every layout of the [membership](crate::membership) family has a shared form, [`SharedBitFilter`]. Each is made from the ordinary
 //! filter and becomes one again without copying, so that files, merging and the rest are those of the ordinary filter.
@@ -21,10 +22,12 @@
 
 mod bits;
 mod counting;
+mod par_bf;
 mod tally;
 
 pub use bits::{SharedBitFilter, SharedBlocked, SharedBloom, SharedUltraFast};
 pub use counting::SharedCounting;
+pub use par_bf::SharedParBf;
 
 #[cfg(test)]
 mod model;

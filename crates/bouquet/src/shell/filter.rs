@@ -1,11 +1,12 @@
 //! The one generic filter.
 
+use super::batch;
 use super::mechanism::{
-    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, Gather, Gauge, Implied, Lookup, MOST_ITEMS,
-    Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite, hashed, more,
+    Age, Amount, Assemble, Assign, Believe, Code, Decide, Deduct, Enumerate, Expand, Gather, Gauge, Implied, Lookup,
+    MOST_ITEMS, Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite, hashed, more,
 };
 use super::settings::{ByRate, Settings};
-use crate::capability::{Dataset, Decoding, Estimate, Frequent, Listing, Multiplicity, NoteType, Overlap};
+use crate::capability::{Dataset, Decoding, Estimate, Frequent, Listing, Multiplicity, NoteType, Overlap, Verdict};
 use crate::codec::{Decoder, Encoder, delta};
 use crate::error::{Result, same};
 use crate::hash::Hashing;
@@ -458,6 +459,49 @@ impl<M: Sort> Filter<M> {
     }
 }
 
+impl<M: Decide> Filter<M> {
+    /// Whether the key is in, out, to be looked up, or none of the universe.
+    ///
+    /// ```
+    /// use bouquet::{Complement, capability::Verdict};
+    /// let mut filter = Complement::with_rate(100, 0.001)?;
+    /// filter.insert("rose")?;
+    /// assert_eq!((filter.judge("rose"), filter.judge("thistle")), (Verdict::In, Verdict::Unknown));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn judge<K: Key + ?Sized>(&self, key: &K) -> Verdict {
+        hashed::<M, K, Verdict>(&self.hashing, key, |key| self.mechanism.decide(key))
+    }
+
+    /// The verdicts on many keys, `verdicts[i]` for `keys[i]`; the longer slice's rest is left alone.
+    pub fn judge_batch<K: Key>(&self, keys: &[K], verdicts: &mut [Verdict]) {
+        batch::answer(&self.mechanism, &self.hashing, keys, verdicts, |key| self.mechanism.decide(key));
+    }
+}
+
+impl<M: Believe> Filter<M> {
+    /// The probability that the key is a member, if it was `prior` before; without one that of the filter's own model, if it has one.
+    ///
+    /// ```
+    /// let mut filter = bouquet::Selective::with_rate(1_000, 0.01)?;
+    /// filter.insert("rose")?;
+    /// assert!(filter.probability("rose", None) > Some(0.99), "as likely as not before, and in the filter");
+    /// assert_eq!(filter.probability("rose", Some(0.001)), Some(0.001), "too unlikely to be looked up");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn probability<K: Key + ?Sized>(&self, key: &K, prior: Option<f64>) -> Option<f64> {
+        self.believed(self.mechanism.in_use(), key, prior)
+    }
+
+    /// The same when the share of cells in use is known.
+    pub(crate) fn believed<K: Key + ?Sized>(&self, in_use: f64, key: &K, prior: Option<f64>) -> Option<f64> {
+        hashed::<M, K, _>(&self.hashing, key, |key| self.mechanism.believe(in_use, key, prior))
+    }
+}
+
 impl<M: Enumerate> Filter<M> {
     /// Everything that can be decoded.
     #[must_use]
@@ -617,7 +661,7 @@ impl<M: Gather> Filter<M> {
     ) -> Result<Self> {
         settings.check()?;
         let (keys, absent): (Vec<K>, Vec<K>) = (keys.into_iter().collect(), absent.into_iter().collect());
-        let (settings, mechanism, items) = M::gather(settings, hashing, &keys, &absent)?;
+        let (settings, mechanism, items) = M::gather(&M::counted(settings, keys.len()), hashing, &keys, &absent)?;
         settings.check()?;
         Ok(Self::of_parts(mechanism, settings, hashing, items))
     }

@@ -1,13 +1,13 @@
 //! What a kind writes: a mechanism that works on digests. The shell makes a filter of it.
 
 use crate::capability::{
-    Answer, Dataset, Decoding, Estimate, Frequent, Item, Listing, Multiplicity, Note, NoteType, Overlap,
+    Answer, Dataset, Decoding, Estimate, Frequent, Item, Listing, Multiplicity, Note, NoteType, Overlap, Verdict,
 };
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{self, Key};
-use crate::kind::{ErrorClass, Facts, Figure, Need, Plan, Rates, Special, Stats};
+use crate::kind::{ErrorClass, Facts, Figure, Need, Plan, Rates, Setting, Special, Stats};
 
 use super::batch;
 use super::filter::Filter;
@@ -175,21 +175,40 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
     /// Reads what [`encode`](Self::encode) wrote, trusting nothing; also the number of items.
     fn decode(settings: &Self::Settings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)>;
 
+    /// The store whose places of a key are prefetched, if there is one and nothing more to it.
+    #[inline(always)]
+    fn far(&self) -> Option<&dyn Far> {
+        None
+    }
+
     /// The bits that prefetching can reach: 0 for a mechanism that does not prefetch.
     #[inline(always)]
     fn reach(&self) -> u64 {
-        0
+        self.far().map_or(0, Far::reach)
     }
 
     /// Prefetches what belongs to a key.
     #[inline(always)]
-    fn prefetch(&self, _digest: Digest) {}
+    fn prefetch(&self, digest: Digest) {
+        if let Some(store) = self.far() {
+            store.prefetch(digest);
+        }
+    }
 
     /// Prefetches what a query of the key looks at first.
     #[inline(always)]
     fn prefetch_to_test(&self, digest: Digest) {
         self.prefetch(digest);
     }
+}
+
+/// A store that knows the places of a key.
+pub trait Far {
+    /// Its bits.
+    fn reach(&self) -> u64;
+
+    /// Prefetches the places of a digest.
+    fn prefetch(&self, digest: Digest);
 }
 
 /// The largest number of items that a filter tells of. More can only be forged or added up; from here on, no number of
@@ -312,6 +331,65 @@ impl<'a> FromNote<'a> for Amount {
     #[inline(always)]
     fn from_note(note: Note<'a>) -> Result<Self> {
         Item { key: b"", note }.amount().map(Amount)
+    }
+}
+
+/// What is known of the key, in one number or two; nothing of a key without note.
+///
+/// ```
+/// use bouquet::{capability::Note, shell::{FromNote, Known}};
+/// assert_eq!(Known::<2>::from_note(Note::Weights(20.0, 0.5))?, Known(Some([20.0, 0.5])));
+/// assert_eq!(Known::<1>::from_note(Note::None)?, Known(None));
+/// assert!(Known::<1>::from_note(Note::Weights(20.0, 0.5)).is_err() && Known::<1>::from_note(Note::Weight(f64::NAN)).is_err());
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known<const N: usize>(pub Option<[f64; N]>);
+
+impl<const N: usize> Default for Known<N> {
+    #[inline(always)]
+    fn default() -> Self {
+        Known(None)
+    }
+}
+
+impl<const N: usize> Implied for Known<N> {}
+
+impl<const N: usize> From<[f64; N]> for Known<N> {
+    fn from(weights: [f64; N]) -> Self {
+        Known(Some(weights))
+    }
+}
+
+impl From<Known<1>> for Note<'_> {
+    fn from(known: Known<1>) -> Self {
+        known.0.map_or(Note::None, |[weight]| Note::Weight(weight))
+    }
+}
+
+impl From<Known<2>> for Note<'_> {
+    fn from(known: Known<2>) -> Self {
+        known.0.map_or(Note::None, |[first, second]| Note::Weights(first, second))
+    }
+}
+
+impl<'a> FromNote<'a> for Known<1> {
+    fn from_note(note: Note<'a>) -> Result<Self> {
+        match note {
+            Note::None => Ok(Known(None)),
+            Note::Weight(weight) if weight.is_finite() => Ok(Known(Some([weight]))),
+            note => refuse("a key with a weight, or none", note),
+        }
+    }
+}
+
+impl<'a> FromNote<'a> for Known<2> {
+    fn from_note(note: Note<'a>) -> Result<Self> {
+        match note {
+            Note::None => Ok(Known(None)),
+            Note::Weights(first, second) if first.is_finite() && second.is_finite() => Ok(Known(Some([first, second]))),
+            note => refuse("a key with two weights, or none", note),
+        }
     }
 }
 
@@ -455,10 +533,26 @@ pub trait Sort: Mechanism {
     fn sort(&self, key: Hashed<'_>) -> Vec<u64>;
 }
 
+/// Is the key in, out, to be looked up or foreign? Makes [`Judge`](crate::capability::Judge).
+pub trait Decide: Mechanism {
+    /// The verdict on the key.
+    fn decide(&self, key: Hashed<'_>) -> Verdict;
+}
+
 /// What is in it? Makes [`List`](crate::capability::List).
 pub trait Enumerate: Mechanism {
     /// Everything that can be decoded; the hashing is that of the filter.
     fn enumerate(&self, hashing: &Hashing) -> Listing;
+}
+
+/// How likely is the key a member? Makes [`Weigh`](crate::capability::Weigh).
+pub trait Believe: Mechanism {
+    /// The share of the cells in use, from which the rates follow: found once for many keys.
+    fn in_use(&self) -> f64;
+
+    /// The probability that the key is a member, if it was `prior` before; without one that of the mechanism's own model. This share of
+    /// the cells is [in use](Self::in_use).
+    fn believe(&self, in_use: f64, key: Hashed<'_>, prior: Option<f64>) -> Option<f64>;
 }
 
 /// Which keys came most often? Makes [`Top`](crate::capability::Top).
@@ -549,8 +643,27 @@ pub trait Assemble: Mechanism {
 
 /// Built once from keys that carry nothing. Makes `from_keys` and, with it, [`BuildFrom`](crate::capability::BuildFrom).
 pub trait Gather: Mechanism {
-    /// The mechanism of these keys, with its resolved settings and the number of items, as with [`Assemble`]. Those of `absent` are
-    /// known not to be members.
+    /// Parameters that say the size: with one of them the number of items may be left open.
+    const SIZES: &'static [&'static str] = &["bits"];
+
+    /// What was asked for, with the number of keys as items where neither these nor the size were said.
+    ///
+    /// ```
+    /// use bouquet::{BestOfNSettings, membership::best_of_n::BestBits, shell::Gather};
+    /// assert_eq!(BestBits::counted(&BestOfNSettings::default(), 7).items, Some(7));
+    /// let sized = BestOfNSettings { bits: Some(64), ..Default::default() };
+    /// assert_eq!(BestBits::counted(&sized, 7).items, None);
+    /// ```
+    fn counted(asked: &Self::Settings, keys: usize) -> Self::Settings {
+        let mut settings = asked.clone();
+        if !settings.gives("items") && !Self::SIZES.iter().any(|size| settings.gives(size)) {
+            settings.put("items", Setting::Count(keys.max(1) as u64));
+        }
+        settings
+    }
+
+    /// The mechanism of these keys, with its resolved settings and the number of items, as with [`Assemble`]; what was asked for is
+    /// [counted](Self::counted). Those of `absent` are known not to be members.
     fn gather<K: Key>(
         asked: &Self::Settings,
         hashing: &Hashing,
@@ -562,6 +675,7 @@ pub trait Gather: Mechanism {
 impl<M: Gather> Assemble for M {
     fn assemble(asked: &Self::Settings, hashing: &Hashing, data: &Dataset<'_>) -> Result<(Self::Settings, Self, u64)> {
         let keys = data.items.iter().map(|item| item.bare()).collect::<Result<Vec<_>>>()?;
-        Self::gather(asked, hashing, &keys, data.absent)
+        let absent = data.absent.iter().map(|item| item.bare()).collect::<Result<Vec<_>>>()?;
+        Self::gather(&Self::counted(asked, keys.len()), hashing, &keys, &absent)
     }
 }

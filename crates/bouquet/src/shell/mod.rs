@@ -13,6 +13,8 @@
 //! | [`Lookup`] | `get`, [`Get`](crate::capability::Get) |
 //! | [`Assign`] | `set`, [`Set`](crate::capability::Set) |
 //! | [`Sort`] | `classify`, [`Classify`](crate::capability::Classify) |
+//! | [`Decide`] | `judge`, `judge_batch`, [`Judge`](crate::capability::Judge) |
+//! | [`Believe`] | `probability`, [`Weigh`](crate::capability::Weigh) |
 //! | [`Enumerate`] | `list`, [`List`](crate::capability::List) |
 //! | [`Rank`] | `top`, [`Top`](crate::capability::Top) |
 //! | [`Solve`] | `decode`, [`Decode`](crate::capability::Decode) |
@@ -38,13 +40,11 @@ mod verbs;
 
 pub use crate::kind::Value;
 pub use filter::Filter;
-#[cfg(test)]
-pub(crate) use mechanism::MOST_ITEMS;
-pub(crate) use mechanism::hashed;
 pub use mechanism::{
-    Age, Amount, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gather, Gauge, Group, Hashed, Implied,
-    Lookup, Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
+    Age, Amount, Assemble, Assign, Believe, Code, Decide, Deduct, Enumerate, Expand, Far, FromNote, Gather, Gauge,
+    Group, Hashed, Implied, Known, Lookup, Mechanism, Meet, Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
 };
+pub(crate) use mechanism::{MOST_ITEMS, hashed};
 #[cfg(feature = "serde")]
 pub(crate) use serde::Frame;
 pub use settings::{Accessor, ByRate, Choice, Fields, Settings};

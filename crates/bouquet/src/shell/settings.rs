@@ -111,6 +111,40 @@ pub trait Settings: Clone + PartialEq + std::fmt::Debug + Default + Send + Sync 
     /// Parameters that say what a filter was made for and not what it is: filters that differ in them can be combined.
     const DESIGN: &'static [&'static str] = &["items", "fpr"];
 
+    /// How the field of this name is read and written.
+    ///
+    /// ```
+    /// use bouquet::{CuckooSettings, shell::Settings};
+    /// assert!(CuckooSettings::field("items").is_some() && CuckooSettings::field("petals").is_none());
+    /// ```
+    fn field(name: &str) -> Option<&'static Accessor<Self>> {
+        let position = Self::FIELDS.parameters.iter().position(|known| known.name == name)?;
+        Self::FIELDS.accessors.get(position)
+    }
+
+    /// Whether the field of this name was given.
+    ///
+    /// ```
+    /// use bouquet::{CuckooSettings, shell::Settings};
+    /// let settings = CuckooSettings { items: Some(1_000), ..Default::default() };
+    /// assert!(settings.gives("items") && !settings.gives("fpr") && !settings.gives("petals"));
+    /// ```
+    fn gives(&self, name: &str) -> bool {
+        Self::field(name).is_some_and(|field| (field.get)(self).is_some())
+    }
+
+    /// Gives the field of this name a value; `false` if there is none, or for a setting of another type.
+    ///
+    /// ```
+    /// use bouquet::{CuckooSettings, kind::Setting, shell::Settings};
+    /// let mut settings = CuckooSettings::default();
+    /// assert!(settings.put("items", Setting::Count(7)) && !settings.put("petals", Setting::Count(7)));
+    /// assert_eq!(settings.items, Some(7));
+    /// ```
+    fn put(&mut self, name: &str, setting: Setting) -> bool {
+        Self::field(name).is_some_and(|field| (field.set)(self, setting))
+    }
+
     /// The settings of a configuration for the same kind.
     ///
     /// ```
@@ -123,9 +157,7 @@ pub trait Settings: Clone + PartialEq + std::fmt::Debug + Default + Send + Sync 
     fn from_config(config: &Config) -> Result<Self> {
         let mut settings = Self::default();
         for (parameter, setting) in config.settings() {
-            let position = Self::FIELDS.parameters.iter().position(|known| known.name == parameter.name);
-            let written = position.is_some_and(|at| (Self::FIELDS.accessors[at].set)(&mut settings, setting));
-            if !written {
+            if !settings.put(parameter.name, setting) {
                 return Err(Error::parameter(parameter.name, parameter.range(), setting));
             }
         }
@@ -179,9 +211,7 @@ pub trait ByRate: Settings {
     fn by_rate(items: u64, fpr: f64) -> Result<Self> {
         let mut settings = Self::default();
         for (name, setting) in [("items", Setting::Count(items)), ("fpr", Setting::Real(fpr))] {
-            let position = Self::FIELDS.parameters.iter().position(|known| known.name == name);
-            let written = position.is_some_and(|at| (Self::FIELDS.accessors[at].set)(&mut settings, setting));
-            same("parameters", true, written)?;
+            same("parameters", true, settings.put(name, setting))?;
         }
         Ok(settings)
     }

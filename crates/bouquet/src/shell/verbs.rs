@@ -4,14 +4,14 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign};
 
 use super::filter::Filter;
 use super::mechanism::{
-    Age, Assemble, Assign, Code, Deduct, Enumerate, Expand, FromNote, Gauge, Implied, Lookup, Meet, Outcome, Put, Rank,
-    Solve, Sort, Take, Tally, Test, Unite,
+    Age, Assemble, Assign, Believe, Code, Decide, Deduct, Enumerate, Expand, FromNote, Gauge, Implied, Lookup, Meet,
+    Outcome, Put, Rank, Solve, Sort, Take, Tally, Test, Unite,
 };
 use super::settings::{ByRate, Settings};
 use crate::capability::{
-    Advance, Answer, BuildFrom, Cardinality, Classify, Compress, Contains, Count, Dataset, Decode, Decoding, Estimate,
-    Frequent, Get, Grow, Insert, Intersect, Item, List, Listing, Merge, Multiplicity, Overlap, Remove, Set, Subtract,
-    Top,
+    Advance, Answer, BuildFrom, Cardinality, Classify, Compress, Contains, Count, Dataset, Decode, Decoding,
+    Difference, Estimate, Frequent, Get, Grow, Insert, Intersect, Item, Judge, List, Listing, Merge, Multiplicity,
+    Overlap, Remove, Set, Subtract, Top, Verdict, Weigh,
 };
 use crate::error::Result;
 use crate::key::{Key, as_word};
@@ -78,6 +78,29 @@ impl<M: Sort> Classify for Filter<M> {
     }
 }
 
+impl<M: Decide> Judge for Filter<M> {
+    fn judge(&self, key: &[u8]) -> Verdict {
+        Filter::judge(self, key)
+    }
+
+    fn judge_batch(&self, keys: &[&[u8]], verdicts: &mut [Verdict]) {
+        Filter::judge_batch(self, keys, verdicts);
+    }
+}
+
+impl<M: Believe> Weigh for Filter<M> {
+    fn probability(&self, key: &[u8], prior: Option<f64>) -> Option<f64> {
+        Filter::probability(self, key, prior)
+    }
+
+    fn probability_batch(&self, keys: &[&[u8]], prior: Option<f64>, answers: &mut [Option<f64>]) {
+        let in_use = self.mechanism.in_use();
+        for (key, answer) in keys.iter().zip(answers) {
+            *answer = self.believed(in_use, *key, prior);
+        }
+    }
+}
+
 impl<M: Enumerate> List for Filter<M> {
     fn list(&self) -> Listing {
         Filter::list(self)
@@ -127,6 +150,15 @@ impl<M: Meet> Intersect for Filter<M> {
 impl<M: Deduct> Subtract for Filter<M> {
     fn subtract(&mut self, other: &Self) -> Result<()> {
         Filter::subtract(self, other)
+    }
+}
+
+/// What is left when one is subtracted from the other.
+impl<M: Deduct + Enumerate> Difference for Filter<M> {
+    fn difference(&self, other: &Self) -> Result<Listing> {
+        let mut left = self.clone();
+        Filter::subtract(&mut left, other)?;
+        Ok(Filter::list(&left))
     }
 }
 

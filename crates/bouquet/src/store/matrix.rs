@@ -404,6 +404,22 @@ impl BitMatrix {
         }
     }
 
+    /// The words of rows that [`for_each_holder`](Self::for_each_holder) reads for these positions when it visits all holders: of every 64
+    /// sets until none is left that holds them all. Where the sets lie together it is none.
+    pub(crate) fn words_read(&self, positions: &Positions) -> u64 {
+        let Form::ByPosition { sets, .. } = &self.form else { return 0 };
+        let of_block = |block: u64| {
+            let mut holders = u64::MAX;
+            let left = |position: &&u64| {
+                let before = holders;
+                holders &= self.row_word(**position, block);
+                before != 0
+            };
+            positions.iter().take_while(left).count() as u64
+        };
+        (0..sets.div_ceil(64)).map(of_block).sum()
+    }
+
     /// The bits of sets `64 * block ..` at a position; zero beyond the end, and when the sets lie together.
     #[inline]
     pub(crate) fn row_word(&self, position: u64, block: u64) -> u64 {

@@ -11,11 +11,12 @@ use crate::shell::{
     Choice, Deduct, Enumerate, Fields, Filter, FromNote, Hashed, Lookup, Mechanism, Put, Settings, Take, Tally, Test,
     Unite, fields,
 };
-use crate::theory::{partitioned, peeling, special};
 
-mod records;
-pub use records::Accumulator;
-use records::{Found, MAX_BYTES, MAX_SUM_BYTES, Records};
+pub use super::records::Accumulator;
+use super::records::{self, Found, MAX_BYTES, MAX_SUM_BYTES, cells_for, rates};
+
+/// Records whose counts never run out.
+type Records = records::Records<64>;
 
 /// The registry's row.
 pub const KIND: Kind = kind!(Iblt);
@@ -94,28 +95,6 @@ impl Settings for IbltSettings {
     ];
 }
 
-/// How often a table of the planned size may have two keys in the same cells; it decides the size of small ones.
-const TWIN_RATE: f64 = 0.007;
-
-/// Cells for `items` pairs and `hashes` cells per key.
-fn cells_for(items: u64, hashes: u32) -> Result<u64> {
-    const SIMULATED_BELOW: u64 = 2_000;
-    const SIMULATED_HASHES: u32 = 4;
-    if items >= SIMULATED_BELOW {
-        return Ok(peeling::listing_cells(items, hashes)?);
-    }
-    let simulated = peeling::difference_cells(items)?;
-    if hashes == SIMULATED_HASHES {
-        return Ok(simulated);
-    }
-    // Large tables need cells in proportion to the threshold; in small ones the likeliest failure is a pair of keys with
-    // all cells in common, of which n (n-1) / 2 / s^k are expected in slices of s cells.
-    let scaled = simulated as f64 * peeling::threshold(hashes) / peeling::threshold(SIMULATED_HASHES);
-    let pairs = items as f64 * (items - 1) as f64 / 2.0;
-    let slice = (pairs / TWIN_RATE).powf(1.0 / f64::from(hashes)).max(scaled / f64::from(hashes));
-    Ok(slice.ceil() as u64 * u64::from(hashes))
-}
-
 /// The shape that the settings describe.
 fn shape(settings: &IbltSettings) -> Result<(Slices, Records)> {
     let items = settings.items;
@@ -147,14 +126,6 @@ fn shape(settings: &IbltSettings) -> Result<(Slices, Records)> {
     let slices = Slices::of(cells, hashes);
     slices.bits(&records)?;
     Ok((slices, records))
-}
-
-/// The rates of a table of this shape with `items` distinct keys.
-fn rates(slices: &Slices, items: u64) -> Rates {
-    let in_a_cell = 1.0 / slices.slice_len as f64;
-    let shared = special::binomial_tail(2, items as f64, in_a_cell).powi(slices.hashes as i32);
-    let unreadable = if items == 0 { 0.0 } else { partitioned::rate(slices.cells(), items - 1, slices.hashes) };
-    Rates { false_positive: Some(shared), over_count: Some(unreadable), unknown: Some(unreadable), ..Rates::default() }
 }
 
 /// Cells that sum up pairs.
@@ -224,17 +195,7 @@ impl Mechanism for Pairs {
     }
 
     fn stats(&self, items: u64) -> Stats {
-        let (fill, mixed) = self.table.occupancy();
-        Stats {
-            items,
-            bits: self.table.bits(),
-            hashes: self.table.slices.hashes,
-            fill: Some(fill),
-            // Which cells hold one pair alone cannot be told without the secret.
-            fpr: self.table.hashing().is_usable().then(|| mixed.iter().product()),
-            // Pairs that were removed ahead fill cells and lower the number of items.
-            honest_fill: None,
-        }
+        self.table.stats(items)
     }
 
     fn expected(&self, items: u64) -> Rates {

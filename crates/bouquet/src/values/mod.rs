@@ -4,10 +4,12 @@
 //! it: [peeling](crate::parts::peel) builds the static ones and lists the others.
 //!
 //! Take [`bloomier`] for a fixed set of keys: exact values for members in the least space, also values that change.
-//! Take [`iblt`] when pairs come and go and are to be listed in the end, or when two hosts look for their difference.
+//! Take [`iblt`] when pairs come and go and are to be listed in the end, [`invertible`] when two hosts look for their difference.
 
 pub mod bloomier;
 pub mod iblt;
+pub mod invertible;
+mod records;
 
 use crate::kind::Family;
 
@@ -15,5 +17,5 @@ use crate::kind::Family;
 pub const FAMILY: Family = Family {
     name: "values",
     summary: "which value belongs to x; list what is held",
-    kinds: &[bloomier::KIND, iblt::KIND],
+    kinds: &[bloomier::KIND, iblt::KIND, invertible::KIND],
 };

@@ -19,7 +19,8 @@ laws! {
     an_intersection_keeps_the_common_keys needs [Contains, Intersect];
     an_intersection_holds_nothing_that_one_lacks needs [Contains, Intersect];
     subtracting_undoes_merging needs [Merge, Subtract];
-    a_difference_lists_what_is_not_shared needs [Insert, List, Subtract];
+    a_difference_lists_what_is_not_shared needs [Insert, Difference];
+    different_filters_have_no_difference needs [Difference];
     different_filters_are_not_subtracted needs [Subtract];
     cardinalities_are_within_their_standard_error needs [Cardinality];
     overlaps_are_within_their_standard_error needs [Cardinality];
@@ -97,6 +98,8 @@ fn a_difference_lists_what_is_not_shared(subject: &Subject) -> Verdict {
     let mut expected: Vec<_> = keys(0..own, 1).chain(keys(common..common + own, -1)).collect();
     expected.sort_unstable();
     ensure!(found == expected, "the difference is {found:?}");
+    let none = here.difference(&here).because("the difference to itself")?;
+    ensure!(none.entries.is_empty() && none.undecoded == 0, "a filter differs from itself in {none:?}");
     Ok(())
 }
 
@@ -149,6 +152,10 @@ fn different_filters_are_not_intersected(subject: &Subject) -> Verdict {
 
 fn different_filters_are_not_subtracted(subject: &Subject) -> Verdict {
     different_are_refused(subject, "subtracting", AnyFilter::subtract)
+}
+
+fn different_filters_have_no_difference(subject: &Subject) -> Verdict {
+    different_are_refused(subject, "listing the difference", |filter, other| filter.difference(other).map(drop))
 }
 
 /// Combining with a filter of other settings or hashing is refused and changes nothing.

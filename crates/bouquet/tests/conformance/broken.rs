@@ -5,11 +5,15 @@
 
 use std::marker::PhantomData;
 
-use bouquet::capability::{Cardinality, Compress, Contains, Estimate, Insert, Intersect, Item, Merge, Overlap};
+use bouquet::capability::{
+    BuildFrom, Cardinality, Compress, Contains, Dataset, Estimate, Insert, Intersect, Item, Judge, Merge, Overlap,
+    Verdict, Weigh,
+};
 use bouquet::codec::{Decoder, Encoder};
 use bouquet::hash::{Hashing, mix};
 use bouquet::kind::{Config, ErrorClass, Facts, Kind, Plan, Rates, Setting, Stats, Structure};
-use bouquet::{Bloom, Error, Result};
+use bouquet::theory::paradox::updated;
+use bouquet::{Bloom, Complement, Error, Result};
 
 use crate::subject::ABSENT;
 use crate::{Law, suite};
@@ -54,6 +58,9 @@ trait Defect: Clone + Send + Sync + 'static {
     fn cardinality(estimate: Estimate) -> Estimate {
         estimate
     }
+    fn probability(filter: &Bloom, key: &[u8], prior: f64) -> f64 {
+        updated(prior, filter.stats().fpr.unwrap_or(0.0), 0.0, filter.contains(key))
+    }
     fn entropy_bits(bits: f64) -> f64 {
         bits
     }
@@ -63,7 +70,7 @@ trait Defect: Clone + Send + Sync + 'static {
 struct Wrapped<D>(Bloom, PhantomData<D>);
 
 fn kind_of<D: Defect>() -> &'static Kind {
-    const { &Kind::of::<Wrapped<D>>().contains().insert().merge().intersect().cardinality().compress().done() }
+    const { &Kind::of::<Wrapped<D>>().contains().insert().weigh().merge().intersect().cardinality().compress().done() }
 }
 
 impl<D: Defect> Structure for Wrapped<D> {
@@ -78,11 +85,7 @@ impl<D: Defect> Structure for Wrapped<D> {
     }
 
     fn config(&self) -> Config {
-        let inner = self.0.config();
-        let empty = Config::new(const { &Self::FACTS }).hashed(inner.hashing().clone());
-        let same =
-            inner.settings().try_fold(empty, |config, (parameter, setting)| config.with(parameter.name, setting));
-        D::config(same.expect("the schemas are one"))
+        D::config(renamed(&self.0.config(), const { &Self::FACTS }))
     }
 
     fn hashing(&self) -> &Hashing {
@@ -106,6 +109,13 @@ impl<D: Defect> Structure for Wrapped<D> {
     }
 }
 
+/// The same settings for a kind with the same schema.
+fn renamed(config: &Config, facts: &'static Facts) -> Config {
+    let empty = Config::new(facts).hashed(config.hashing().clone());
+    let same = config.settings().try_fold(empty, |config, (parameter, setting)| config.with(parameter.name, setting));
+    same.expect("the schemas are one")
+}
+
 impl<D: Defect> Contains for Wrapped<D> {
     fn contains(&self, key: &[u8]) -> bool {
         D::contains(&self.0, key)
@@ -119,6 +129,12 @@ impl<D: Defect> Contains for Wrapped<D> {
 impl<D: Defect> Insert for Wrapped<D> {
     fn insert(&mut self, item: Item<'_>) -> Result<bool> {
         Ok(D::insert(&mut self.0, item.bare()?))
+    }
+}
+
+impl<D: Defect> Weigh for Wrapped<D> {
+    fn probability(&self, key: &[u8], prior: Option<f64>) -> Option<f64> {
+        Some(D::probability(&self.0, key, prior?))
     }
 }
 
@@ -213,6 +229,14 @@ defects! {
         fn contains(filter: &Bloom, key: &[u8]) -> bool {
             let number = <[u8; 8]>::try_from(key).map_or(0, u64::from_le_bytes);
             filter.contains(key) && number % 701 != 7
+        }
+    }
+
+    a_filter_that_believes_every_positive_answer_is_noticed: Credulous "credulous" breaks_exactly [
+        "probabilities_are_calibrated"
+    ] {
+        fn probability(filter: &Bloom, key: &[u8], prior: f64) -> f64 {
+            if prior > 0.0 && filter.contains(key) { 1.0 } else { 0.0 }
         }
     }
 
@@ -465,4 +489,68 @@ defects! {
             config.with("fpr", Setting::Real(0.5)).expect("a rate in range")
         }
     }
+}
+
+/// Two sides of a universe, with what is said instead of each verdict.
+#[derive(Clone)]
+struct Judged<const HIDES_DOUBT: bool>(Complement);
+
+impl<const HIDES_DOUBT: bool> Structure for Judged<HIDES_DOUBT> {
+    const FACTS: Facts = Facts { id: "judged", number: u16::MAX, ..<Complement as Structure>::FACTS };
+    const KNOWS_ABSENT: bool = true;
+
+    fn plan(config: &Config) -> Result<Plan> {
+        <Complement as Structure>::plan(config)
+    }
+
+    fn create(config: &Config) -> Result<Self> {
+        Complement::from_config(config).map(Judged)
+    }
+
+    fn config(&self) -> Config {
+        renamed(&self.0.config(), const { &Self::FACTS })
+    }
+
+    fn hashing(&self) -> &Hashing {
+        self.0.hashing()
+    }
+
+    fn stats(&self) -> Stats {
+        self.0.stats()
+    }
+
+    fn expected(&self, items: u64) -> Rates {
+        self.0.expected(items)
+    }
+
+    fn encode<'a>(&'a self, encoder: &mut Encoder<'a>) {
+        self.0.encode(encoder);
+    }
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self> {
+        <Complement as Structure>::decode(decoder).map(Judged)
+    }
+}
+
+impl<const HIDES_DOUBT: bool> BuildFrom for Judged<HIDES_DOUBT> {
+    fn build_from(config: &Config, data: &Dataset<'_>) -> Result<Self> {
+        Complement::build_from(config, data).map(Judged)
+    }
+}
+
+impl<const HIDES_DOUBT: bool> Judge for Judged<HIDES_DOUBT> {
+    fn judge(&self, key: &[u8]) -> Verdict {
+        match self.0.judge(key) {
+            Verdict::Undetermined if HIDES_DOUBT => Verdict::In,
+            verdict => verdict,
+        }
+    }
+}
+
+#[test]
+fn doubt_that_is_told_as_a_verdict_is_noticed() {
+    const HONEST: Kind = Kind::of::<Judged<false>>().judge().build_from().done();
+    const HIDES_DOUBT: Kind = Kind::of::<Judged<true>>().judge().build_from().done();
+    breaks_exactly(const { &HONEST }, &[]);
+    breaks_exactly(const { &HIDES_DOUBT }, &["verdicts_are_right_inside_the_universe"]);
 }

@@ -13,14 +13,17 @@ const CHANGE: [Verb; 8] =
     [Verb::Insert, Verb::Remove, Verb::Set, Verb::Advance, Verb::Grow, Verb::Merge, Verb::Intersect, Verb::Subtract];
 
 /// The verbs that do not.
-const ASK: [Verb; 9] = [
+const ASK: &[Verb] = &[
     Verb::Contains,
     Verb::Count,
     Verb::Get,
     Verb::Classify,
+    Verb::Judge,
+    Verb::Weigh,
     Verb::List,
     Verb::Top,
     Verb::Decode,
+    Verb::Difference,
     Verb::Cardinality,
     Verb::Compress,
 ];
@@ -118,6 +121,16 @@ pub fn every_question_is_answered(subject: &Subject, filter: &AnyFilter) -> Verd
     if filter.can(Verb::Contains) {
         found(filter, &keys)?;
     }
+    // Some tell no rate.
+    if let Ok(belief) = filter.weigh() {
+        for key in keys.refs() {
+            for prior in [None, Some(0.0), Some(0.3), Some(1.0), Some(f64::NAN)] {
+                // Some have no model of their own.
+                let answer = belief.probability(key, prior).unwrap_or(0.0);
+                ensure!((0.0..=1.0).contains(&answer), "the probability {answer} of a key with the prior {prior:?}");
+            }
+        }
+    }
     if filter.can(Verb::List) {
         filter.list().because("list")?.list();
     }
@@ -127,6 +140,9 @@ pub fn every_question_is_answered(subject: &Subject, filter: &AnyFilter) -> Verd
     if filter.can(Verb::Decode) {
         // Keys that were never inserted may make it impossible, which is answered too.
         drop(filter.decode().because("decode")?.decode(&keys.refs()));
+    }
+    if filter.can(Verb::Difference) {
+        filter.difference(filter).because("difference")?;
     }
     if filter.can(Verb::Cardinality) {
         filter.cardinality().because("cardinality")?;

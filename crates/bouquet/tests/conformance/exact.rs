@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
 use bouquet::capability::{
-    Advance, Answer, Classify, Contains, Count, Entry, Get, Grow, Insert, Item, List, Listing, Merge, Multiplicity,
-    NoteType, Remove, Value,
+    Advance, Answer, Classify, Contains, Count, Difference, Entry, Get, Grow, Insert, Item, List, Listing, Merge,
+    Multiplicity, NoteType, Remove, Value,
 };
 use bouquet::codec::{Decoder, Encoder, StateReader};
 use bouquet::hash::Hashing;
@@ -52,6 +52,9 @@ trait Flaw: Clone + Send + Sync + 'static {
     fn entries(entries: Vec<Entry>) -> Vec<Entry> {
         entries
     }
+    fn differing(entries: Vec<Entry>) -> Vec<Entry> {
+        entries
+    }
     fn ticks(ticks: u64) -> u64 {
         ticks
     }
@@ -90,7 +93,20 @@ struct Exact<F> {
 }
 
 fn values_of<F: Flaw>() -> &'static Kind {
-    const { &Kind::of::<Exact<F>>().contains().insert().remove().count().get().list().advance().grow().merge().done() }
+    const {
+        &Kind::of::<Exact<F>>()
+            .contains()
+            .insert()
+            .remove()
+            .count()
+            .get()
+            .list()
+            .advance()
+            .grow()
+            .merge()
+            .difference()
+            .done()
+    }
 }
 
 fn sets_of<F: Flaw>() -> &'static Kind {
@@ -311,14 +327,35 @@ impl<F: Flaw> Grow for Exact<F> {
     }
 }
 
-impl<F: Flaw> Merge for Exact<F> {
-    fn merge(&mut self, other: &Self) -> Result<()> {
+impl<F> Exact<F> {
+    fn comparable(&self, other: &Self) -> Result<()> {
         let differ = |field: &str, left: String, right: String| match left == right {
             true => Ok(()),
             false => Err(Error::Incompatible { field: field.into(), left, right }),
         };
         differ("items", format!("{:?}", self.planned), format!("{:?}", other.planned))?;
-        differ("hashing", format!("{:?}", self.hashing), format!("{:?}", other.hashing))?;
+        differ("hashing", format!("{:?}", self.hashing), format!("{:?}", other.hashing))
+    }
+}
+
+impl<F: Flaw> Difference for Exact<F> {
+    fn difference(&self, other: &Self) -> Result<Listing> {
+        self.comparable(other)?;
+        let pairs: BTreeSet<_> = self.held.keys().chain(other.held.keys()).collect();
+        let times = |held: &Held, pair: &(Vec<u8>, Vec<u8>)| held.get(pair).map_or(0, |&count| count as i64);
+        let entry = |pair: &(Vec<u8>, Vec<u8>)| Entry {
+            key: pair.0.clone(),
+            value: Some(Value::Bytes(pair.1.clone())),
+            count: times(&self.held, pair).wrapping_sub(times(&other.held, pair)),
+        };
+        let entries = pairs.into_iter().map(entry).filter(|entry| entry.count != 0).collect();
+        Ok(Listing { entries: F::differing(entries), undecoded: 0 })
+    }
+}
+
+impl<F: Flaw> Merge for Exact<F> {
+    fn merge(&mut self, other: &Self) -> Result<()> {
+        self.comparable(other)?;
         for (pair, count) in &other.held {
             let own = self.held.entry(pair.clone()).or_default();
             *own = own.saturating_add(*count);
@@ -471,6 +508,20 @@ flaws! {
         fn entries(mut entries: Vec<Entry>) -> Vec<Entry> {
             entries.pop();
             entries
+        }
+    }
+
+    removals_that_linger_less_than_declared_are_noticed: Hasty "hasty" values_of breaks_exactly [
+        "removed_keys_linger_where_that_is_declared"
+    ] {
+        const ERRORS: &'static [ErrorClass] = &[ErrorClass::Lingering];
+    }
+
+    a_one_sided_difference_is_noticed: OneSided "one-sided" values_of breaks_exactly [
+        "a_difference_lists_what_is_not_shared"
+    ] {
+        fn differing(entries: Vec<Entry>) -> Vec<Entry> {
+            entries.into_iter().filter(|entry| entry.count > 0).collect()
         }
     }
 

@@ -44,7 +44,7 @@ fn answers(filter: &AnyFilter) -> Result<String, String> {
     let keys = asked();
     let mut text = String::new();
     for (number, seen) in keys.numbers.iter().zip(observe(filter, &keys)?) {
-        let Observed { contains, count, answer, sets } = seen;
+        let Observed { contains, count, answer, sets, judgement } = seen;
         let _ = write!(text, "{number}");
         if let Some(contains) = contains {
             let _ = write!(text, " contains={contains}");
@@ -61,6 +61,9 @@ fn answers(filter: &AnyFilter) -> Result<String, String> {
         }
         if let Some(sets) = sets {
             let _ = write!(text, " sets={sets:?}");
+        }
+        if let Some(judgement) = judgement {
+            let _ = write!(text, " judged={}", judgement.name());
         }
         text.push('\n');
     }

@@ -1,6 +1,6 @@
 //! Present keys are found, and errors that a kind does not declare do not happen.
 
-use bouquet::capability::Answer;
+use bouquet::capability::{Answer, Verdict as Judgement};
 use bouquet::kind::{ErrorClass, Verb};
 use bouquet::{AnyFilter, Error};
 
@@ -88,7 +88,7 @@ fn errors_that_are_not_declared_do_not_happen(subject: &Subject) -> Verdict {
         }
         for (number, seen) in strangers.numbers.iter().zip(observe(&filter, &strangers)?) {
             let why = |class: ErrorClass| format!("undeclared {}: absent key {number} gives {seen:?}", class.name());
-            let found = seen.contains == Some(true);
+            let found = seen.contains == Some(true) || seen.judgement == Some(Judgement::In);
             ensure!(!found || !forbidden(ErrorClass::FalsePositive), "{}", why(ErrorClass::FalsePositive));
             let valued = matches!(seen.answer, Some(Answer::Value(_)));
             ensure!(!valued || !forbidden(ErrorClass::SpuriousValue), "{}", why(ErrorClass::SpuriousValue));
@@ -113,6 +113,7 @@ fn verbs_that_a_kind_lacks_are_unsupported(subject: &Subject) -> Verdict {
             Verb::Count => filter.count().map(drop),
             Verb::Get => filter.get().map(drop),
             Verb::Classify => filter.classify().map(drop),
+            Verb::Judge => filter.judge().map(drop),
             Verb::List => filter.list().map(drop),
             Verb::Top => filter.top().map(drop),
             Verb::Decode => filter.decode().map(drop),

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bouquet::capability::{Answer, Note};
+use bouquet::capability::{Answer, Note, Verdict as Judgement};
 use bouquet::kind::{ErrorClass, Verb};
 use bouquet::{AnyFilter, Error};
 use proptest::prelude::*;
@@ -194,6 +194,8 @@ impl Pair<'_> {
             Some(Answer::Absent) => ensure!(lost, "a present key is reported absent"),
             None => {}
         }
+        let doubted = matches!(seen.judgement, Some(Judgement::Out | Judgement::Unknown));
+        ensure!(!doubted || lost, "a member is judged out");
         if let (Some(sets), Note::Group(own)) = (&seen.sets, self.subject.note(number)) {
             let missing = lost || self.errs(ErrorClass::MissingSet);
             ensure!(sets.contains(&own) || missing, "its own set is missing");
@@ -202,7 +204,7 @@ impl Pair<'_> {
     }
 
     fn of_stranger(&self, seen: &Observed) -> Verdict {
-        let invented = seen.contains == Some(true);
+        let invented = seen.contains == Some(true) || seen.judgement == Some(Judgement::In);
         ensure!(!invented || self.errs(ErrorClass::FalsePositive), "an absent key is found");
         let valued = matches!(seen.answer, Some(Answer::Value(_)));
         ensure!(!valued || self.errs(ErrorClass::SpuriousValue), "an absent key has a value");

@@ -17,7 +17,7 @@
 //! With other settings than the usual ones fewer filters are asked fewer questions, at a larger rate: what a formula misses
 //! for a setting, it misses by more than the few percent that these tell.
 
-use bouquet::capability::{Answer, Note, NoteType};
+use bouquet::capability::{Answer, Note, NoteType, Verdict as Judgement};
 use bouquet::hash::{Hashing, mix};
 use bouquet::kind::{ErrorClass, Rates, Verb};
 use bouquet::{AnyFilter, Error, registry};
@@ -410,6 +410,11 @@ impl Trial<'_> {
         if subject.can(Verb::Classify) && subject.errs(ErrorClass::SpuriousSet) {
             let placed: Amount<'_> = &|_, seen| seen.sets.as_ref().map_or(0, |sets| sets.len() as u64);
             wanted.push(("extra sets per absent key", rates.spurious_sets, placed));
+        }
+        if subject.can(Verb::Judge) && !subject.can(Verb::Contains) && subject.errs(ErrorClass::FalsePositive) {
+            let judged: Amount<'_> =
+                &|_, seen| u64::from(matches!(seen.judgement, Some(Judgement::In | Judgement::Undetermined)));
+            wanted.push(("absent keys that are judged in", rates.false_positive, judged));
         }
         self.verdicts(&wanted, |seed| self.strangers_of(seed, self.effort.fewer_queries))
     }

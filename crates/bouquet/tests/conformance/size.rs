@@ -72,9 +72,11 @@ fn the_plan_is_kept(subject: &Subject) -> Verdict {
         }
         // What grows by itself has at full load what it was planned for, give or take a step of its growth.
         let grows = subject.can(Verb::Grow);
-        // Keys that other settings keep by name come on top.
+        // Keys that are kept by name come on top.
         let is_built = !subject.can(Verb::Insert);
-        let made = if subject.is_usual() || is_built { stats.bits } else { subject.empty(&config)?.stats().bits };
+        let names = filter.can(Verb::Top) && !filter.top().because("top")?.top().is_empty();
+        let whole = subject.is_usual() && !names || is_built;
+        let made = if whole { stats.bits } else { subject.empty(&config)?.stats().bits };
         // What is built once with other settings is planned for what is expected of many random keys.
         let near = plan.bits.abs_diff(made) <= plan.bits / 10 + 1_024;
         let expects = subject.kind.size_follows_data() || !subject.is_usual();

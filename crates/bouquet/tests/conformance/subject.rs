@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use bouquet::capability::{Answer, Dataset, Item, Multiplicity, Note, NoteType, Value};
+use bouquet::capability::{Answer, Dataset, Item, Multiplicity, Note, NoteType, Value, Verdict as Judgement};
 use bouquet::hash::Hashing;
 use bouquet::kind::{Config, ErrorClass, Facts, Kind, Need, Parameter, ParameterType, Setting, Verb};
 use bouquet::{AnyFilter, Error, OpenOptions};
@@ -72,7 +72,8 @@ fn note_of(of: NoteType, sets: u64, number: u64) -> Note<'static> {
         NoteType::Integer => Note::Integer(number % VALUES),
         NoteType::Bytes => Note::Bytes(&BYTES[(number % VALUES) as usize]),
         NoteType::Group => Note::Group(number % sets),
-        NoteType::Weight => Note::Weight(1.0),
+        NoteType::Weight => Note::Weight(0.5),
+        NoteType::Weights => Note::Weights(1.0, 0.5),
         // Said or not, it comes once: the laws count insertions, and amounts have one of their own.
         NoteType::Amount => [Note::None, Note::Amount(1)][(number % 2) as usize],
         other => panic!("the suite has no notes of type {other:?} yet"),
@@ -312,6 +313,13 @@ impl Subject {
         self.try_build(config, keys).because("building")
     }
 
+    /// The same, and with keys that are known to be absent if the kind has a use for them.
+    pub fn build_knowing(&self, config: &Config, keys: &Keys, absent: &Keys) -> Result<AnyFilter, String> {
+        let strangers = if self.kind.knows_absent() { self.items(config, absent) } else { Vec::new() };
+        let data = Dataset { items: &self.items(config, keys), absent: &strangers };
+        AnyFilter::build_of_kind(self.kind, config, &data).because("building")
+    }
+
     /// A filter of the keys `range`, made for this many items and this rate.
     pub fn filled(&self, items: u64, fpr: f64, range: Range<u64>) -> Result<AnyFilter, String> {
         self.build(&self.config(items, fpr)?, &Keys::new(range))
@@ -343,7 +351,7 @@ impl Subject {
 
     /// Whether keys come with nothing that an insertion must keep together with them, so that any key can come again.
     pub fn takes_bare_keys(&self) -> bool {
-        matches!(self.note_type(), NoteType::None | NoteType::Amount)
+        matches!(self.note_type(), NoteType::None | NoteType::Amount | NoteType::Weight | NoteType::Weights)
     }
 
     /// Whether two insertions of a key are more than one: then a filter is a multiset.
@@ -371,6 +379,7 @@ pub struct Observed {
     pub count: Option<Multiplicity>,
     pub answer: Option<Answer>,
     pub sets: Option<Vec<u64>>,
+    pub judgement: Option<Judgement>,
 }
 
 impl Observed {
@@ -380,6 +389,7 @@ impl Observed {
             || self.count.is_some_and(|count| count.count > 0)
             || self.answer.as_ref().is_some_and(|answer| *answer != Answer::Absent)
             || self.sets.as_ref().is_some_and(|sets| !sets.is_empty())
+            || matches!(self.judgement, Some(Judgement::In | Judgement::Undetermined))
     }
 }
 
@@ -389,11 +399,13 @@ pub fn observe(filter: &AnyFilter, keys: &Keys) -> Result<Vec<Observed>, String>
     let count = filter.can(Verb::Count).then(|| filter.count()).transpose().because("count")?;
     let get = filter.can(Verb::Get).then(|| filter.get()).transpose().because("get")?;
     let classify = filter.can(Verb::Classify).then(|| filter.classify()).transpose().because("classify")?;
+    let judge = filter.can(Verb::Judge).then(|| filter.judge()).transpose().because("judge")?;
     let about = |(i, key): (usize, &[u8])| Observed {
         contains: answers.as_ref().map(|answers| answers[i]),
         count: count.map(|count| count.count(key)),
         answer: get.map(|get| get.get(key)),
         sets: classify.map(|classify| classify.classify(key)),
+        judgement: judge.map(|judge| judge.judge(key)),
     };
     Ok(keys.refs().into_iter().enumerate().map(about).collect())
 }

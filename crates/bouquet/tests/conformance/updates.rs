@@ -21,6 +21,7 @@ laws! {
     the_number_of_items_is_told needs [];
     removing_undoes_inserting needs [Insert, Remove];
     removed_keys_vanish_and_others_stay needs [Contains, Insert, Remove];
+    removed_keys_linger_where_that_is_declared needs [Contains, Insert, Remove];
     removing_an_absent_key_is_refused_and_changes_nothing needs [Contains, Insert, Remove];
     wrong_removals_leave_a_filter_that_works needs [Insert, Remove];
     a_key_that_comes_thousands_of_times_harms_no_other needs [Contains, Insert];
@@ -168,13 +169,15 @@ fn items_with_a_wrong_note_are_refused_and_change_nothing(subject: &Subject) -> 
         (NoteType::Integer, Note::Integer(1)),
         (NoteType::Bytes, Note::Bytes(b"rose")),
         (NoteType::Group, Note::Group(1)),
-        (NoteType::Weight, Note::Weight(1.0)),
+        (NoteType::Weight, Note::Weight(0.5)),
+        (NoteType::Weights, Note::Weights(1.0, 0.5)),
         (NoteType::Amount, Note::Amount(1)),
     ];
     let mut filter = subject.filled(ITEMS, 0.01, 0..ITEMS / 2)?;
     for (of, wrong) in notes {
-        // A key without note has the empty value where values are bytes, and comes once where amounts are told.
-        if of == own || of == NoteType::None && matches!(own, NoteType::Bytes | NoteType::Amount) {
+        // A key without note has the empty value where values are bytes, comes once where amounts are told, and can do without weights.
+        let left_out = [NoteType::Bytes, NoteType::Amount, NoteType::Weight, NoteType::Weights];
+        if of == own || of == NoteType::None && left_out.contains(&own) {
             continue;
         }
         let before = filter.to_bytes();
@@ -263,7 +266,9 @@ fn the_number_of_items_is_told(subject: &Subject) -> Verdict {
 
 /// Whether removals leave everything else as it was; a kind may declare that they do not.
 fn removes_cleanly(subject: &Subject) -> bool {
-    ![ErrorClass::FalseNegative, ErrorClass::Undeletable].iter().any(|&class| subject.errs(class))
+    ![ErrorClass::FalseNegative, ErrorClass::Undeletable, ErrorClass::Lingering]
+        .iter()
+        .any(|&class| subject.errs(class))
 }
 
 /// Removes a present key; `false` when that is refused in a way that the kind declares.
@@ -311,11 +316,30 @@ fn removed_keys_vanish_and_others_stay(subject: &Subject) -> Verdict {
         let (left, all) = (found_count(&filter, &stay)?, stay.numbers.len() as u64);
         ensure!(left == all, "{} keys vanished with others", all - left);
     }
+    if subject.errs(ErrorClass::Lingering) {
+        return Ok(()); // That has a law of its own.
+    }
     let seeming = found_count(&filter, &gone)? as f64 / gone.numbers.len() as f64;
     let rate = filter.expected(ITEMS / 2).false_positive.unwrap_or(0.0);
     let bound = rate + 5.0 * (rate / gone.numbers.len() as f64).sqrt();
     ensure!(seeming <= bound, "removed keys that seem present: {seeming}, expected {rate} (at most {bound})");
     Ok(())
+}
+
+/// A removal that only counts its key changes no answer, and as many keys can be removed as were inserted.
+fn removed_keys_linger_where_that_is_declared(subject: &Subject) -> Verdict {
+    if !subject.errs(ErrorClass::Lingering) {
+        return Ok(());
+    }
+    let before = subject.filled(ITEMS, 0.01, 0..ITEMS)?;
+    let mut filter = before.clone();
+    for number in 0..ITEMS {
+        subject.remove(&mut filter, number).because("removing a present key")?;
+        let left = filter.stats().items;
+        ensure!(left == ITEMS - number - 1, "{left} items are left after {} of {ITEMS} were removed", number + 1);
+    }
+    alike("before and after removals that linger", &before, &filter, &probe(ITEMS))?;
+    refused("removing a key once more", subject.remove(&mut filter, 0), |error| matches!(error, Error::NotPresent))
 }
 
 fn removing_an_absent_key_is_refused_and_changes_nothing(subject: &Subject) -> Verdict {

@@ -1,6 +1,6 @@
-//! The laws of the verbs that tell more than membership: get, classify, list, top and decode.
+//! The laws of the verbs that tell more than membership: get, classify, judge, list, top and decode.
 
-use bouquet::capability::{Answer, Item, Note};
+use bouquet::capability::{Answer, Dataset, Item, Note, Verdict as Judgement};
 use bouquet::kind::{ErrorClass, Setting, Verb};
 use bouquet::{AnyFilter, Error};
 
@@ -12,12 +12,44 @@ laws! {
     values_and_membership_agree needs [Contains, Get];
     members_are_in_their_own_set needs [Classify];
     sets_are_listed_once_and_ascending needs [Classify];
+    verdicts_are_right_inside_the_universe needs [Judge];
+    probabilities_are_calibrated needs [Contains, Weigh];
     listed_entries_are_those_that_were_inserted needs [List];
     named_keys_are_the_most_frequent needs [Insert, Top];
     decoded_counts_are_within_their_bounds needs [Insert, Decode];
 }
 
 const ITEMS: u64 = 1_000;
+
+fn probabilities_are_calibrated(subject: &Subject) -> Verdict {
+    const STRANGERS: u64 = 20_000;
+    for (fpr, load) in [(0.1, ITEMS), (0.02, ITEMS), (0.02, 2 * ITEMS)] {
+        let filter = subject.filled(ITEMS, fpr, 0..load)?;
+        let belief = filter.weigh().because("weigh")?;
+        let prior = load as f64 / (load + STRANGERS) as f64;
+        let (mut sum, mut variance) = (0.0, 0.0);
+        let keys = Keys::new((0..load).chain(ABSENT..ABSENT + STRANGERS));
+        let told = |prior| belief.probabilities(&keys.refs(), Some(prior)).because("probabilities");
+        for ((number, answer), never) in keys.numbers.iter().zip(told(prior)?).zip(told(0.0)?) {
+            ensure!((0.0..=1.0).contains(&answer), "key {number} is a member with probability {answer}");
+            ensure!(never == 0.0, "key {number} cannot be a member, and is one with probability {never}");
+            if *number < 50 {
+                let single = belief.probability(&number.to_le_bytes(), Some(prior)).because("a probability")?;
+                ensure!(single == answer, "key {number}: alone {single}, in a batch {answer}");
+            }
+            sum += answer;
+            variance += answer * (1.0 - answer);
+        }
+        // Given the answers, the number of members has this variance.
+        let off = (sum - load as f64).abs();
+        ensure!(
+            off <= 5.0 * f64::sqrt(variance) + 1.0,
+            "of {load} members among {STRANGERS} strangers {sum:.0} are believed, {off:.0} off (sigma {:.1})",
+            f64::sqrt(variance)
+        );
+    }
+    Ok(())
+}
 
 fn members_have_their_own_value(subject: &Subject) -> Verdict {
     let may_be_unknown = subject.errs(ErrorClass::Unknown);
@@ -101,6 +133,34 @@ fn sets_are_listed_once_and_ascending(subject: &Subject) -> Verdict {
         ensure!(sets.windows(2).all(|pair| pair[0] < pair[1]), "key {number} has the sets {sets:?}");
         if let Some(contains) = seen.contains {
             ensure!(contains != sets.is_empty(), "key {number}: {seen:?}");
+        }
+    }
+    Ok(())
+}
+
+fn verdicts_are_right_inside_the_universe(subject: &Subject) -> Verdict {
+    let (members, others) = (Keys::new(0..ITEMS), Keys::absent(4 * ITEMS));
+    for (fpr, seed) in [(0.1, 1), (0.01, 2), (0.001, 3)] {
+        let config = subject.config(ITEMS, fpr)?.hashed(bouquet::hash::Hashing::seeded(seed));
+        let (items, absent) = (subject.items(&config, &members), subject.items(&config, &others));
+        let data = Dataset { items: &items, absent: &absent };
+        let filter = AnyFilter::build_of_kind(subject.kind, &config, &data).because("building")?;
+        let again = subject.reopen(&filter.to_bytes()).because("reading the frame")?;
+        for (side, keys, right, wrong) in
+            [("member", &members, Judgement::In, Judgement::Out), ("other key", &others, Judgement::Out, Judgement::In)]
+        {
+            let mut verdicts = vec![Judgement::Unknown; keys.numbers.len()];
+            filter.judge().because("judge")?.judge_batch(&keys.refs(), &mut verdicts);
+            let (alone, later) = (filter.judge().because("judge")?, again.judge().because("judge")?);
+            for ((number, key), verdict) in keys.numbers.iter().zip(keys.refs()).zip(&verdicts) {
+                let told = *verdict != wrong && *verdict != Judgement::Unknown;
+                ensure!(told, "rate {fpr}: the {side} {number} is judged {verdict:?}");
+                ensure!(alone.judge(key) == *verdict, "the {side} {number} is judged otherwise in a batch");
+                ensure!(later.judge(key) == *verdict, "the {side} {number} is judged otherwise after a frame");
+            }
+            let sure = verdicts.iter().filter(|verdict| **verdict == right).count();
+            let enough = side == "member" || 2 * sure > verdicts.len();
+            ensure!(enough, "rate {fpr}: only {sure} of {} are out", verdicts.len());
         }
     }
     Ok(())

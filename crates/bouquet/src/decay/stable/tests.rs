@@ -1,5 +1,6 @@
 //! Tests of stable filters: rates, misses, the optimiser, replay.
 
+use super::super::testing::{assert_mean, positives};
 use super::*;
 use crate::AnyFilter;
 use crate::capability::{Insert, Item};
@@ -20,21 +21,6 @@ const EXAMPLE: [(&str, &str); 4] = [("cells", "20000"), ("hashes", "3"), ("max",
 
 fn zeros(filter: &Stable) -> f64 {
     1.0 - filter.stats().fill.unwrap()
-}
-
-/// The share of positive answers to keys that never came.
-fn positives(filter: &Stable, queries: u64) -> f64 {
-    (0..queries).filter(|key| filter.contains(&(key + (1 << 40)))).count() as f64 / queries as f64
-}
-
-/// The mean over seeded instances must be within 5 of its own standard errors of the expectation.
-#[track_caller]
-fn assert_mean(found: &[f64], expected: f64, what: &str) {
-    let n = found.len() as f64;
-    let mean = found.iter().sum::<f64>() / n;
-    let sigma = (found.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n * (n - 1.0))).sqrt();
-    assert!((mean - expected).abs() < 5.0 * sigma, "{what}: found {mean}, expected {expected}, sigma {sigma}");
-    assert!(sigma < 0.05 * expected, "{what}: the test is too weak to tell, sigma {sigma} of {expected}");
 }
 
 #[test]

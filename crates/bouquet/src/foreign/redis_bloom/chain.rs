@@ -2,6 +2,7 @@
 
 use super::super::murmur::{murmur2, murmur64a};
 use super::super::reader::{Reader, expect, within, zeroed};
+use super::valkey;
 use crate::error::{Error, Result};
 
 /// No rounding of the bits to a power of two.
@@ -12,8 +13,10 @@ const ENTRIES_ARE_BITS: u32 = 2;
 const WIDE: u32 = 4;
 /// The chain does not grow.
 const FIXED: u32 = 8;
-/// Ours: the header ends with a tightening ratio and a seed, which RedisBloom does not have.
+/// Ours: the header ends with a tightening ratio and seeds, which RedisBloom does not have.
 const EXTENDED: u32 = 1 << 16;
+/// Ours: hashes, positions and sizes are those of Valkey's module, and there are four words of seeds instead of one.
+const SIP: u32 = 1 << 17;
 
 /// The seed of the first hash; the first hash is the seed of the second.
 const SEED: u64 = 0xc6a4_a793_5bd1_e995;
@@ -29,7 +32,6 @@ const LN_2_SQUARED: f64 = 0.480_453_013_918_201;
 
 const HEADER_BYTES: u64 = 20;
 const LINK_BYTES: u64 = 53;
-const EXTENSION_BYTES: u64 = 16;
 
 /// What RedisBloom's own structures take beside the bits, which its `Size` counts.
 const CHAIN_OVERHEAD: u64 = 32;
@@ -98,6 +100,19 @@ impl Link {
         Ok(Link { items: 0, capacity, rate, bits_per_key, bits, log2_bits: 0, hashes })
     }
 
+    /// The same as Valkey's module sizes it: whole bytes, and the nearest number of positions.
+    pub(super) fn planned_by_valkey(capacity: u64, rate: f64) -> Result<Self> {
+        use std::f64::consts::LN_2;
+        if capacity == 0 || !(rate > 0.0 && rate < 1.0) {
+            return Err(Error::parameter("fpr", "between 0 and 1, for at least one key", rate));
+        }
+        let bytes = (capacity as f64 * rate.ln() / (-8.0 * (LN_2 * LN_2))).ceil() as u64;
+        let bits = bytes.saturating_mul(8);
+        let bits_per_key = bits as f64 / capacity as f64;
+        let hashes = ((bits_per_key * LN_2).round() as u32).max(1);
+        Ok(Link { items: 0, capacity, rate, bits_per_key, bits, log2_bits: 0, hashes })
+    }
+
     /// What positions are taken modulo.
     fn modulus(&self) -> u64 {
         if self.log2_bits > 0 { 1 << self.log2_bits } else { self.bits }
@@ -128,26 +143,50 @@ impl Component {
     }
 
     #[inline]
-    fn positions(&self, (a, b): (u64, u64)) -> impl Iterator<Item = (usize, u8)> + use<> {
-        let modulus = self.link.modulus();
-        (0..u64::from(self.link.hashes)).map(move |i| {
+    fn positions(link: &Link, (a, b): (u64, u64)) -> impl Iterator<Item = (usize, u8)> + use<> {
+        let modulus = link.modulus();
+        (0..u64::from(link.hashes)).map(move |i| {
             let bit = a.wrapping_add(i.wrapping_mul(b)) % modulus;
             ((bit >> 3) as usize, 1 << (bit & 7))
         })
     }
 
-    #[inline]
-    fn holds(&self, hashes: (u64, u64)) -> bool {
-        self.positions(hashes).all(|(byte, mask)| self.array[byte] & mask != 0)
+    /// The positions of Valkey's module: the two hashes, then their combinations modulo the largest prime of 64 bits.
+    fn valkey_positions(link: &Link, (a, b): (u64, u64)) -> impl Iterator<Item = (usize, u8)> + use<> {
+        const PRIME: u64 = 0xffff_ffff_ffff_ffc5;
+        let modulus = link.modulus();
+        let combined = (2..u64::from(link.hashes)).map(move |i| a.wrapping_add(i.wrapping_mul(b)) % PRIME);
+        [a, b].into_iter().take(link.hashes as usize).chain(combined).map(move |hash| {
+            let bit = hash % modulus;
+            ((bit >> 3) as usize, 1 << (bit & 7))
+        })
     }
 
     #[inline]
-    fn put(&mut self, hashes: (u64, u64)) {
-        for (byte, mask) in self.positions(hashes) {
-            self.array[byte] |= mask;
+    fn holds(&self, hashes: (u64, u64), is_valkey: bool) -> bool {
+        let is_set = |(byte, mask): (usize, u8)| self.array[byte] & mask != 0;
+        if is_valkey {
+            Self::valkey_positions(&self.link, hashes).all(is_set)
+        } else {
+            Self::positions(&self.link, hashes).all(is_set)
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, hashes: (u64, u64), is_valkey: bool) {
+        let array = &mut self.array;
+        let mut set = |(byte, mask): (usize, u8)| array[byte] |= mask;
+        if is_valkey {
+            Self::valkey_positions(&self.link, hashes).for_each(&mut set);
+        } else {
+            Self::positions(&self.link, hashes).for_each(&mut set);
         }
     }
 }
+
+/// What is known of a chain beside its links: items, options, growth, and for chains that RedisBloom does not have the tightening ratio and the
+/// seeds.
+pub type ChainFields<'a> = (u64, u32, u32, Option<(f64, &'a [u64])>);
 
 /// A chain of Bloom filters as RedisBloom has it.
 ///
@@ -170,7 +209,8 @@ pub struct RedisBloomChain {
     options: u32,
     growth: u32,
     tightening: f64,
-    seed: u64,
+    /// The first alone, but with Valkey's hashes.
+    seeds: [u64; 4],
     components: Vec<Component>,
 }
 
@@ -188,7 +228,7 @@ impl RedisBloomChain {
             options: NO_ROUND | WIDE | fixed | extended,
             growth: expansion.unwrap_or(2),
             tightening,
-            seed: seed.unwrap_or(SEED),
+            seeds: [seed.unwrap_or(SEED), 0, 0, 0],
             components: Vec::new(),
         };
         chain.append(Self::planned(shape)?, most_bytes)?;
@@ -212,6 +252,18 @@ impl RedisBloomChain {
     #[must_use]
     pub fn expansion(&self) -> Option<u32> {
         (!self.is_fixed()).then_some(self.growth)
+    }
+
+    /// Whether hashes, positions and sizes are those of Valkey's module.
+    fn is_valkey(&self) -> bool {
+        self.options & SIP != 0
+    }
+
+    /// The rate that was asked for.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        let first = self.links().next().map_or(0.0, |link| link.rate);
+        if self.is_fixed() || self.is_valkey() { first } else { first / self.tightening }
     }
 
     /// The factor by which the rates of links fall.
@@ -279,8 +331,10 @@ impl RedisBloomChain {
 
     #[inline]
     pub(super) fn hashes(&self, key: &[u8]) -> (u64, u64) {
-        if self.options & WIDE != 0 {
-            let a = murmur64a(key, self.seed);
+        if self.is_valkey() {
+            valkey::hashes(&self.seeds, key)
+        } else if self.options & WIDE != 0 {
+            let a = murmur64a(key, self.seeds[0]);
             (a, murmur64a(key, a))
         } else {
             let a = murmur2(key, SEED_NARROW);
@@ -297,7 +351,7 @@ impl RedisBloomChain {
 
     #[inline]
     pub(super) fn holds(&self, hashes: (u64, u64)) -> bool {
-        self.components.iter().rev().any(|component| component.holds(hashes))
+        self.components.iter().rev().any(|component| component.holds(hashes, self.is_valkey()))
     }
 
     /// Puts a key in and says whether it was certainly new.
@@ -323,18 +377,23 @@ impl RedisBloomChain {
                     remedy: "make it for more keys, or let it grow".into(),
                 });
             }
-            self.append(self.link_after(&last)?, most_bytes)?;
+            self.append(self.link_after(&last, self.components.len())?, most_bytes)?;
         }
+        let is_valkey = self.is_valkey();
         if let Some(last) = self.components.last_mut() {
-            last.put(hashes);
+            last.put(hashes, is_valkey);
             last.link.items = last.link.items.saturating_add(1);
             self.items = self.items.saturating_add(1);
         }
         Ok(true)
     }
 
-    fn link_after(&self, last: &Link) -> Result<Link> {
+    /// The link behind the last of this many.
+    fn link_after(&self, last: &Link, links: usize) -> Result<Link> {
         let capacity = last.capacity.saturating_mul(u64::from(self.growth).max(1));
+        if self.is_valkey() {
+            return Link::planned_by_valkey(capacity, self.rate() * self.tightening.powi(links as i32));
+        }
         Link::planned(capacity, last.rate * self.tightening)
     }
 
@@ -344,8 +403,10 @@ impl RedisBloomChain {
         let Some(mut last) = self.components.last().map(|component| component.link) else {
             return Ok((capacity, bytes));
         };
+        let mut links = self.components.len();
         while capacity < wanted && !self.is_fixed() {
-            let next = self.link_after(&last)?;
+            let next = self.link_after(&last, links)?;
+            links += 1;
             match within(bytes.checked_add(LINK_OVERHEAD + next.bits.div_ceil(8)), most_bytes) {
                 Ok(more) => bytes = more,
                 Err(_) if wanted == u64::MAX => break,
@@ -378,7 +439,7 @@ impl RedisBloomChain {
         }
         if self.options & EXTENDED != 0 {
             out.extend(self.tightening.to_le_bytes());
-            out.extend(self.seed.to_le_bytes());
+            out.extend(self.seeds().iter().flat_map(|seed| seed.to_le_bytes()));
         }
         out
     }
@@ -388,7 +449,7 @@ impl RedisBloomChain {
         let mut reader = Reader(bytes);
         reader.u64()?;
         let (links, options) = (reader.u32()?, reader.u32()?);
-        let extension = if options & EXTENDED != 0 { EXTENSION_BYTES } else { 0 };
+        let extension = if options & EXTENDED != 0 { 8 + 8 * Self::seed_words(options) as u64 } else { 0 };
         Ok(HEADER_BYTES + LINK_BYTES * u64::from(links) + extension)
     }
 
@@ -412,7 +473,9 @@ impl RedisBloomChain {
             parsed.push((link, bytes));
         }
         if options & EXTENDED != 0 {
-            chain.extend(reader.f64()?, reader.u64()?)?;
+            let tightening = reader.f64()?;
+            let seeds = (0..Self::seed_words(options)).map(|_| reader.u64()).collect::<Result<Vec<_>>>()?;
+            chain.extend(tightening, &seeds)?;
         }
         for (link, bytes) in parsed {
             chain.components.push(Component { link, array: zeroed(bytes)? });
@@ -421,41 +484,55 @@ impl RedisBloomChain {
     }
 
     fn of_fields(items: u64, links: u32, options: u32, growth: u32) -> Result<Self> {
-        let known = NO_ROUND | ENTRIES_ARE_BITS | WIDE | FIXED | EXTENDED;
-        expect(options & !known == 0, "the options", "known ones", options)?;
+        let known = NO_ROUND | ENTRIES_ARE_BITS | WIDE | FIXED | EXTENDED | SIP;
+        let sound = options & !known == 0 && (options & SIP == 0 || options & EXTENDED != 0);
+        expect(sound, "the options", "known ones", options)?;
         expect(links > 0, "the number of links", "at least 1", links)?;
         let components = Vec::new();
-        Ok(RedisBloomChain { items, options, growth, tightening: TIGHTENING, seed: SEED, components })
+        Ok(RedisBloomChain { items, options, growth, tightening: TIGHTENING, seeds: [SEED, 0, 0, 0], components })
     }
 
     /// What a snapshot says of the chain beside its links: items, options, growth, and for chains that RedisBloom does not have the
-    /// tightening ratio and the seed.
+    /// tightening ratio and the seeds.
     #[must_use]
-    pub fn fields(&self) -> (u64, u32, u32, Option<(f64, u64)>) {
-        let extension = (self.options & EXTENDED != 0).then_some((self.tightening, self.seed));
+    pub fn fields(&self) -> ChainFields<'_> {
+        let extension = (self.options & EXTENDED != 0).then_some((self.tightening, self.seeds()));
         (self.items, self.options, self.growth, extension)
     }
 
-    /// Whether options say that a tightening ratio and a seed follow.
+    fn seeds(&self) -> &[u64] {
+        &self.seeds[..Self::seed_words(self.options)]
+    }
+
+    /// Whether options say that a tightening ratio and seeds follow.
     #[must_use]
     pub fn is_extended(options: u32) -> bool {
         options & EXTENDED != 0
     }
 
-    fn extend(&mut self, tightening: f64, seed: u64) -> Result<()> {
+    /// How many words of seeds a chain of these options has.
+    #[must_use]
+    pub fn seed_words(options: u32) -> usize {
+        if options & SIP != 0 { 4 } else { 1 }
+    }
+
+    fn extend(&mut self, tightening: f64, seeds: &[u64]) -> Result<()> {
         expect(tightening > 0.0 && tightening < 1.0, "the tightening ratio", "between 0 and 1", tightening)?;
-        (self.tightening, self.seed) = (tightening, seed);
+        let words = Self::seed_words(self.options);
+        expect(seeds.len() == words, "the seeds", &format!("{words} words"), seeds.len())?;
+        self.tightening = tightening;
+        self.seeds[..words].copy_from_slice(seeds);
         Ok(())
     }
 
     /// The chain of what a snapshot holds: the [`fields`](Self::fields), then links with their arrays.
     pub fn from_parts(
-        (items, options, growth, extension): (u64, u32, u32, Option<(f64, u64)>),
+        (items, options, growth, extension): ChainFields<'_>,
         links: Vec<(Link, Vec<u8>)>,
     ) -> Result<Self> {
         let mut chain = Self::of_fields(items, u32::try_from(links.len()).unwrap_or(0), options, growth)?;
-        if let Some((tightening, seed)) = extension {
-            chain.extend(tightening, seed)?;
+        if let Some((tightening, seeds)) = extension {
+            chain.extend(tightening, seeds)?;
         }
         for (link, array) in links {
             link.check(array.len() as u64)?;
@@ -481,6 +558,13 @@ impl RedisBloomChain {
         load_chunk(self.components.iter_mut().map(|component| &mut component.array), at, bytes)
     }
 
+    /// Gives each bit array away and takes it back, with the same bytes at another place: for programs that move memory.
+    pub fn rehouse(&mut self, mut house: impl FnMut(Vec<u8>) -> Vec<u8>) {
+        for component in &mut self.components {
+            rehouse(&mut component.array, &mut house);
+        }
+    }
+
     /// Header and bit arrays in one.
     #[must_use]
     pub fn dump(&self) -> Vec<u8> {
@@ -503,6 +587,20 @@ impl RedisBloomChain {
         Ok(chain)
     }
 
+    /// Reads what Valkey's module writes behind `BF.LOAD`, of at most `most_bytes` bytes. Hashes, positions and growth of such a chain
+    /// are those of that module.
+    pub fn from_valkey(bytes: &[u8], most_bytes: u64) -> Result<Self> {
+        let object = valkey::Object::read(bytes, most_bytes)?;
+        let fixed = if object.expansion == 0 { FIXED } else { 0 };
+        let growth = if object.expansion == 0 { 2 } else { object.expansion };
+        let items = object.links.iter().try_fold(0u64, |sum, (link, _)| sum.checked_add(link.items));
+        let options = NO_ROUND | WIDE | EXTENDED | SIP | fixed;
+        let fields = (items.unwrap_or(u64::MAX), options, growth, Some((object.tightening, object.seeds.as_slice())));
+        let chain = Self::from_parts(fields, object.links)?;
+        within(Some(chain.bytes()), most_bytes)?;
+        Ok(chain)
+    }
+
     /// Overheads of a chain and of a link, for [`dumped`].
     const OVERHEADS: (u64, u64, u64) = (CHAIN_OVERHEAD, LINK_OVERHEAD, LINK_BYTES);
 }
@@ -511,6 +609,13 @@ impl RedisBloomChain {
 pub(in super::super) fn dumped(bytes: &[u8], header: &[u8], (whole, part, described): (u64, u64, u64)) -> u64 {
     let arrays = (bytes.len() - header.len()) as u64;
     arrays + whole + part * (header.len() as u64 / described + 1)
+}
+
+/// Gives an array away and takes it back; its length stays, whatever comes.
+pub(in super::super) fn rehouse<T: Copy + Default>(array: &mut Vec<T>, house: &mut impl FnMut(Vec<T>) -> Vec<T>) {
+    let len = array.len();
+    *array = house(std::mem::take(array));
+    array.resize(len, T::default());
 }
 
 /// The bytes from position `at` on in arrays that follow each other, at most `most` and of one array.

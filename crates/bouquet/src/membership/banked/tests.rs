@@ -1,5 +1,7 @@
 use super::*;
 use crate::hash::SplitMix;
+use crate::kind::Reply;
+use crate::membership::testing;
 
 fn sized(bits: u64, hashes: u32, banks: u64, seed: u64) -> Banked {
     let settings = BankedSettings { bits: Some(bits), hashes: Some(hashes), banks: Some(banks), ..Default::default() };
@@ -15,17 +17,13 @@ fn filled(bits: u64, hashes: u32, banks: u64, seed: u64, keys: u64) -> Banked {
 #[test]
 fn no_two_probes_of_a_key_share_a_bank() {
     for (k, banks) in [(7, 8), (8, 8), (7, 16), (7, 32)] {
-        let filter = sized(100_000, k, banks, 1);
-        let rows = filter.layout().rows();
-        let conflicts = (0..1_000_000u64).filter(|key| {
-            let (mut seen, mut conflict) = (0u64, false);
-            filter.layout().all(key.digest(filter.hashing()), |position| {
-                let bank = 1 << (position / rows);
-                conflict |= seen & bank != 0;
-                seen |= bank;
-                true
-            });
-            conflict || seen.count_ones() != k
+        let settings = [("bits", "102400"), ("hashes", &k.to_string()), ("banks", &banks.to_string())];
+        let filter = testing::empty(&KIND, &settings, 1);
+        let rows = filter.stats().bits / banks;
+        let conflicts = (0..1_000_000u64).filter(|&key| {
+            let Reply::List(positions) = testing::ask(&filter, "positions", key) else { panic!("no list") };
+            let seen = positions.iter().fold(0u64, |seen, at| seen | 1 << (testing::number(at) as u64 / rows));
+            positions.len() as u64 != k || u64::from(seen.count_ones()) != k
         });
         assert_eq!(conflicts.count(), 0, "{k} probes in {banks} banks");
     }
@@ -44,23 +42,24 @@ fn no_two_probes_of_a_key_share_a_bank() {
 fn the_rate_at_ten_bits_per_key_is_the_predicted_one_and_banks_fill_evenly() {
     let (n, queries) = (100_000, 1_000_000);
     for banks in [8, 16, 32] {
-        let filter = filled(1_000_000, 7, banks, 1, n);
-        let mut answers = vec![false; n as usize];
-        filter.contains_batch(&(0..n).collect::<Vec<_>>(), &mut answers);
-        assert!(answers.iter().all(|answer| *answer), "all members are found");
-        let found = (n..n + queries).filter(|key| filter.contains(key)).count() as f64 / queries as f64;
-        let expected = filter.layout().expected_rate(n);
+        let settings = [("bits", "1000000"), ("hashes", "7"), ("banks", &banks.to_string())];
+        let filter = testing::filled(&KIND, &settings, n, 1);
+        assert_eq!(testing::found(&filter, 0..n), n, "all members are found");
+        let found = testing::share_found(&filter, n..n + queries);
+        let expected = filter.expected(n).false_positive.unwrap();
         assert!((expected - 0.008_194).abs() < 3e-6, "{expected}");
-        let sigma = theory::spread::test_sigma(filter.bits().len(), n, 7, queries);
+        let sigma = theory::spread::test_sigma(filter.stats().bits, n, 7, queries);
         assert!((found - expected).abs() < 5.0 * sigma, "{banks} banks: {found}, expected {expected} +- {sigma}");
-        let own = filter.rate_now();
+        let own = filter.stats().fpr.unwrap();
         let sigma = theory::spread::test_sigma_conditional(own, queries);
         assert!((found - own).abs() < 5.0 * sigma, "{banks} banks: {found}, this content {own}");
-        let fills = filter.layout().fills(filter.bits());
-        let mean = filter.fill();
+        let mean = filter.stats().fill.unwrap();
         // Five standard deviations of a bank's fill: its keys scatter the more, the more banks a key leaves out.
         let allowed = [0.009, 0.0165, 0.026][(banks as u32).ilog2() as usize - 3];
-        assert!(fills.iter().all(|fill| (fill / mean - 1.0).abs() < allowed), "{banks} banks: {fills:?}");
+        for name in ["least full bank", "fullest bank"] {
+            let fill = testing::real_figure(&filter, name);
+            assert!((fill / mean - 1.0).abs() < allowed, "{banks} banks: {name} {fill}, mean {mean}");
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 use super::*;
-use crate::Bloom;
+use crate::capability::{Item, Note};
 use crate::hash::SplitMix;
+use crate::kind::Argument;
+use crate::membership::testing::{empty, filled_sets, holds, number, rows};
 use crate::theory::spread;
+use crate::{AnyFilter, Bloom};
 use std::collections::HashMap;
 
 const GROUPS: u64 = 32;
@@ -17,13 +20,8 @@ fn group(key: u64) -> u64 {
     }
 }
 
-fn filled(seed: u64) -> Dlb {
-    let settings = Dlb::with_size(GROUPS, M, K).unwrap().settings();
-    let mut filter = Dlb::hashed(settings, Hashing::seeded(seed)).unwrap();
-    for key in 0..N {
-        filter.insert_with(&key, Group(group(key))).unwrap();
-    }
-    filter
+fn filled(seed: u64) -> AnyFilter {
+    filled_sets(&KIND, &[("sets", "32"), ("bits", "1000000"), ("hashes", "7")], N, seed, group)
 }
 
 #[test]
@@ -35,20 +33,20 @@ fn every_group_has_the_same_rate_whatever_its_size() {
     });
     assert!(sizes[7] > 60_000);
     let smallest = (0..GROUPS).min_by_key(|&group| sizes[group as usize]).unwrap();
-    assert!((0..N).all(|key| filter.contains_in(&key, group(key))));
-    let expected = bank::shared_rate(filter.bits().len(), N, K);
-    let sigma = spread::test_sigma(filter.bits().len(), N, K, queries);
+    assert!((0..N).all(|key| holds(&filter, key, group(key))));
+    let bits = filter.stats().bits;
+    let expected = filter.expected(N).spurious_sets.unwrap() / GROUPS as f64;
+    assert_eq!(expected, bank::shared_rate(bits, N, K));
+    let sigma = spread::test_sigma(bits, N, K, queries);
     for group in [7, smallest] {
-        let found = (1 << 40..(1 << 40) + queries).filter(|key: &u64| filter.contains_in(key, group)).count();
+        let found = (1 << 40..(1 << 40) + queries).filter(|&key| holds(&filter, key, group)).count();
         let rate = found as f64 / queries as f64;
         assert!((rate - expected).abs() < 5.0 * sigma, "group {group}: {rate}, expected {expected}");
     }
-    let span = filter.bits().len() / u64::from(K);
-    let fills: Vec<f64> = (0..u64::from(K))
-        .map(|array| filter.bits().count_ones_in(array * span, (array + 1) * span) as f64 / span as f64)
-        .collect();
-    let mean = filter.bits().fill();
-    assert!(fills.iter().all(|fill| (fill / mean - 1.0).abs() < 0.01), "{fills:?}");
+    let fills: Vec<f64> =
+        rows(filter.ask("fills", Argument::Nothing).unwrap()).iter().map(|row| number(&row[1])).collect();
+    let mean = filter.stats().fill.unwrap();
+    assert!(fills.len() == 7 && fills.iter().all(|fill| (fill / mean - 1.0).abs() < 0.01), "{fills:?}");
     // A filter for each group on the same bits: the popular one is ruined.
     let mut own = Bloom::with_size(M / GROUPS, K).unwrap();
     own.insert_batch(&(0..N).filter(|&key| group(key) == 7).collect::<Vec<_>>());
@@ -62,13 +60,14 @@ fn every_group_has_the_same_rate_whatever_its_size() {
 fn the_longest_confirmed_prefix_is_that_of_a_trie() {
     let mut random = SplitMix::new(4);
     let mut table: HashMap<(u32, u64), ()> = HashMap::new();
-    let mut filter = Dlb::with_rate(33, 20_000, 0.01).unwrap();
+    let mut filter = empty(&KIND, &[("sets", "33"), ("items", "20000"), ("fpr", "0.01")], 0);
     for _ in 0..20_000 {
         // Most prefixes of the Internet have 24 bits.
         let length = if random.below(5) < 3 { 24 } else { random.below(33) };
         let address = random.next_u64() as u32 & 0x3FFF_FFFF;
         let masked = if length == 0 { 0 } else { address >> (32 - length) << (32 - length) };
-        filter.insert_prefix(&address.to_be_bytes(), length).unwrap();
+        let item = Item { key: &address.to_be_bytes(), note: Note::Group(length) };
+        filter.act("insert-prefix", Argument::Item(item)).unwrap();
         table.insert((masked, length), ());
     }
     let known: Vec<_> = table.keys().copied().collect();
@@ -80,9 +79,9 @@ fn the_longest_confirmed_prefix_is_that_of_a_trie() {
         let address = if query % 2 == 0 { masked | below } else { random.next_u64() as u32 };
         let mask = |length: u64| if length == 0 { 0 } else { address >> (32 - length) << (32 - length) };
         let truth = (0..=32).rev().find(|&length| table.contains_key(&(mask(length), length)));
-        let found = filter.longest_match(&address.to_be_bytes(), |prefix, length| {
-            let prefix = u32::from_be_bytes(prefix.try_into().unwrap());
-            let is_known = table.contains_key(&(prefix, length));
+        let lengths = rows(filter.ask("lpm", Argument::Key(&address.to_be_bytes())).unwrap());
+        let found = lengths.iter().map(|row| number(&row[0]) as u64).find(|&length| {
+            let is_known = table.contains_key(&(mask(length), length));
             wasted += u64::from(!is_known);
             is_known
         });
@@ -97,8 +96,8 @@ fn the_longest_confirmed_prefix_is_that_of_a_trie() {
 fn groups_that_are_asked_together_answer_as_alone() {
     let filter = filled(2);
     for key in (0..500u64).chain(1 << 40..(1 << 40) + 500) {
-        let alone: Vec<_> = (0..GROUPS).filter(|&group| filter.contains_in(&key, group)).collect();
-        assert_eq!(filter.classify(&key), alone);
+        let alone: Vec<_> = (0..GROUPS).filter(|&group| holds(&filter, key, group)).collect();
+        assert_eq!(filter.classify().unwrap().classify(&key.to_le_bytes()), alone);
     }
 }
 

@@ -21,9 +21,16 @@ pub enum StagePolicy {
     Proportional,
     /// The cheapest number with which the second stage keeps up, by what arrived and what was found lately.
     Predictive,
+    /// The least, whatever waits: the scheme that the others are compared with.
+    Fixed,
 }
 
-choices!(StagePolicy { Hysteresis = "hysteresis", Proportional = "proportional", Predictive = "predictive" });
+choices!(StagePolicy {
+    Hysteresis = "hysteresis",
+    Proportional = "proportional",
+    Predictive = "predictive",
+    Fixed = "fixed",
+});
 
 const LAYOUT: Parameter = Parameter::choice("layout", "where the bits of a key lie", BaseLayout::WORDS);
 pub(super) const POLICY: Parameter =

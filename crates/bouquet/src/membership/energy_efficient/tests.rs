@@ -1,91 +1,91 @@
 use super::*;
-use crate::hash::{Hashing, SplitMix};
+use crate::AnyFilter;
+use crate::hash::SplitMix;
+use crate::kind::Argument;
+use crate::membership::testing::{self, figure, number, real_figure, rows};
 
 const TICKS: u64 = 20_000;
 const ARRIVALS: u64 = 4;
 const K: u32 = 8;
-/// Half full with k = 8.
-const M: u64 = 100_000;
+/// Keys that fill half of 100,000 bits with k = 8.
 const N: u64 = 8_664;
 
-/// A half-full filter, and a regular one with the same bits.
-fn filled(policy: StagePolicy, least: u32, high: u64) -> EnergyEfficient {
-    let settings = EnergyEfficientSettings {
-        bits: Some(M),
-        hashes: Some(K),
-        policy: Some(policy),
-        least: Some(least),
-        high: Some(high),
-        ..Default::default()
-    };
-    let mut filter = EnergyEfficient::hashed(settings, Hashing::seeded(3)).unwrap();
-    (0..N).for_each(|key| {
-        filter.insert(&key);
-    });
-    assert!((filter.bits().fill() - 0.5).abs() < 0.005);
+/// A half-full filter, through the handle.
+fn half_full(policy: &str) -> AnyFilter {
+    let settings = [("bits", "100000"), ("hashes", "8"), ("policy", policy)];
+    let filter = testing::filled(&KIND, &settings, N, 3);
+    assert!((filter.stats().fill.unwrap() - 0.5).abs() < 0.005);
     filter
+}
+
+/// The same as its type.
+fn filled(policy: &str) -> EnergyEfficient {
+    half_full(policy).downcast_ref::<EnergyEfficient>().unwrap().clone()
 }
 
 /// What a run shows.
 struct Run {
     evaluations: f64,
     latency: f64,
-    most_first: u32,
+    most_first: u64,
 }
 
-/// Four keys per tick, of which this share is in; every answer is compared with the regular one.
-fn run(filter: &mut EnergyEfficient, positive: f64) -> Run {
+/// Four keys per tick, of which this share is in; every answer is compared with the one at once.
+fn run(policy: &str, positive: f64) -> Run {
+    let mut filter = half_full(policy);
     let (mut random, mut truth, mut delivered) = (SplitMix::new(5), Vec::new(), 0);
-    let (mut most_first, mut immediate) = (0, 0u64);
+    let (mut most_first, mut immediate) = (0, 0);
+    let is_next = |row: &[Reply], delivered: &mut u64, truth: &[bool]| {
+        let expected = (*delivered as f64, truth[*delivered as usize]);
+        assert_eq!((number(&row[0]), matches!(row[1], Reply::Truth(true))), expected, "in order, and right");
+        *delivered += 1;
+    };
     for _ in 0..TICKS {
         for _ in 0..ARRIVALS {
             let key = if random.unit() < positive { random.below(N) } else { (1 << 40) + random.next_u64() / 4 };
-            let expected = filter.contains(&key);
-            match filter.submit(&key) {
-                Ok(present) => {
-                    assert_eq!(present, expected);
+            let key = key.to_le_bytes();
+            let expected = filter.contains().unwrap().contains(&key);
+            let reply = rows(filter.act("submit", Argument::Key(&key)).unwrap());
+            match &reply[0][..] {
+                [Reply::Unknown, Reply::Truth(present)] => {
+                    assert_eq!(*present, expected);
                     immediate += 1;
                 }
-                Err(token) => {
-                    assert_eq!(token, truth.len() as u64);
+                [token, Reply::Unknown] => {
+                    assert_eq!(number(token), truth.len() as f64);
                     truth.push(expected);
                 }
+                other => panic!("{other:?}"),
             }
-            assert!(filter.waiting() <= 16, "the queue never exceeds its capacity");
+            assert!(figure(&filter, "keys that wait") <= 16, "the queue never exceeds its capacity");
         }
-        for (token, present) in filter.tick() {
-            assert_eq!((token, present), (delivered, truth[delivered as usize]), "in order, and right");
-            delivered += 1;
+        for row in rows(filter.act("tick", Argument::Nothing).unwrap()) {
+            is_next(&row, &mut delivered, &truth);
         }
-        most_first = most_first.max(filter.first());
+        most_first = most_first.max(figure(&filter, "functions of the first stage"));
     }
-    filter.drain().into_iter().for_each(|(token, present)| {
-        assert_eq!((token, present), (delivered, truth[delivered as usize]));
-        delivered += 1;
-    });
+    for row in rows(filter.act("drain", Argument::Nothing).unwrap()) {
+        is_next(&row, &mut delivered, &truth);
+    }
     assert_eq!((delivered, delivered + immediate), (truth.len() as u64, TICKS * ARRIVALS), "no answer is lost");
-    let work = filter.work();
-    assert_eq!(work.queries, TICKS * ARRIVALS);
-    Run { evaluations: work.mean(|work| work.evaluations), latency: work.mean(|work| work.ticks), most_first }
+    assert_eq!(figure(&filter, "measured queries"), TICKS * ARRIVALS);
+    let evaluations = real_figure(&filter, "hash evaluations per query");
+    Run { evaluations, latency: real_figure(&filter, "ticks per query"), most_first }
 }
 
 #[test]
 fn without_members_two_or_three_evaluations_are_enough() {
-    for policy in [StagePolicy::Hysteresis, StagePolicy::Proportional, StagePolicy::Predictive] {
-        let run = run(&mut filled(policy, 2, 8), 0.0);
+    for policy in ["hysteresis", "proportional", "predictive"] {
+        let run = run(policy, 0.0);
         // The second stage is just not overtaxed by two functions, so that the predictive policy mostly has three in front.
-        let most = if policy == StagePolicy::Hysteresis { 2.8 } else { 3.5 };
-        assert!(run.evaluations <= most, "{policy:?}: {} evaluations per key", run.evaluations);
+        let most = if policy == "hysteresis" { 2.8 } else { 3.5 };
+        assert!(run.evaluations <= most, "{policy}: {} evaluations per key", run.evaluations);
     }
 }
 
 #[test]
 fn with_some_members_latency_is_less_than_half_of_the_fixed_scheme_s() {
-    let adaptive = run(&mut filled(StagePolicy::Hysteresis, 2, 8), 0.1);
-    // A high mark at the capacity, which is only reached when all is tested at once anyway, moves nothing.
-    let mut fixed = filled(StagePolicy::Hysteresis, 2, 16);
-    fixed.mechanism.scheduler.high = u64::MAX;
-    let fixed = run(&mut fixed, 0.1);
+    let (adaptive, fixed) = (run("hysteresis", 0.1), run("fixed", 0.1));
     assert_eq!(fixed.most_first, 2);
     assert!((fixed.latency - 4.8).abs() < 0.4, "{}", fixed.latency);
     assert!(adaptive.latency < 0.5 * fixed.latency, "{} ticks against {}", adaptive.latency, fixed.latency);
@@ -95,17 +95,17 @@ fn with_some_members_latency_is_less_than_half_of_the_fixed_scheme_s() {
 
 #[test]
 fn with_members_alone_the_first_stage_takes_all_functions() {
-    for policy in [StagePolicy::Hysteresis, StagePolicy::Proportional, StagePolicy::Predictive] {
-        let run = run(&mut filled(policy, 2, 8), 1.0);
-        let least = if policy == StagePolicy::Proportional { K - 1 } else { K };
-        assert!(run.most_first >= least, "{policy:?}: {}", run.most_first);
-        assert_eq!(run.evaluations, f64::from(K), "{policy:?}: every key needs all, however they are divided");
+    for policy in ["hysteresis", "proportional", "predictive"] {
+        let run = run(policy, 1.0);
+        let least = u64::from(if policy == "proportional" { K - 1 } else { K });
+        assert!(run.most_first >= least, "{policy}: {}", run.most_first);
+        assert_eq!(run.evaluations, f64::from(K), "{policy}: every key needs all, however they are divided");
     }
 }
 
 #[test]
 fn a_key_that_waits_is_tested_with_what_it_lacks_although_the_stages_have_changed() {
-    let mut filter = filled(StagePolicy::Hysteresis, 2, 8);
+    let mut filter = filled("hysteresis");
     let tokens: Vec<_> = (0..10u64).map(|key| filter.submit(&key).unwrap_err()).collect();
     let before = filter.work().evaluations;
     assert_eq!(before, 20, "two each");
@@ -121,7 +121,7 @@ fn a_key_that_waits_is_tested_with_what_it_lacks_although_the_stages_have_change
 
 #[test]
 fn what_waits_is_kept_in_the_frame() {
-    let mut filter = filled(StagePolicy::Predictive, 2, 8);
+    let mut filter = filled("predictive");
     (0..6u64).for_each(|key| _ = filter.submit(&key));
     filter.tick();
     let mut opened = EnergyEfficient::from_bytes(&filter.to_bytes()).unwrap();

@@ -1,5 +1,7 @@
 //! Where faults come from.
 
+use crate::hash::SplitMix;
+
 /// What reads give when memory or probes fail: the way in for tests and simulations of faults.
 ///
 /// ```
@@ -40,3 +42,15 @@ pub trait Memory {
 pub struct Sound;
 
 impl Memory for Sound {}
+
+/// Probes that read a one as zero with this probability.
+pub(super) struct Glitches {
+    pub(super) random: SplitMix,
+    pub(super) probability: f64,
+}
+
+impl Memory for Glitches {
+    fn probe(&mut self, _position: u64, bit: bool) -> bool {
+        bit && self.random.unit() >= self.probability
+    }
+}

@@ -1,5 +1,6 @@
 //! What a protected filter has beside the verbs of the shell.
 
+use super::memory::Glitches;
 use super::{ErrorProtected, ErrorProtectedSettings, Memory, ProtectedBits, Sound};
 use crate::error::{Error, Result};
 use crate::hash::SplitMix;
@@ -177,6 +178,26 @@ impl ErrorProtected {
             store.clear(at);
         }
         Ok(())
+    }
+
+    /// The share of this many queries that lose the key when every probe reads a one as zero with this probability. The same key
+    /// meets the same glitches again.
+    ///
+    /// ```
+    /// use bouquet::ErrorProtected;
+    /// let mut filter = ErrorProtected::with_size(6_400, 5)?;
+    /// filter.insert("rose");
+    /// assert_eq!((filter.measured_lost("rose", 0.0, 100), filter.measured_lost("rose", 1.0, 100)), (0.0, 1.0));
+    /// let half = filter.measured_lost("rose", 0.13, 10_000); // 1 - 0.87^5
+    /// assert!((half - 0.5).abs() < 0.05, "{half}");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn measured_lost<K: Key + ?Sized>(&self, key: &K, glitch: f64, queries: u32) -> f64 {
+        let digest = key.digest(&self.hashing);
+        let mut memory = Glitches { random: SplitMix::new(digest.h1), probability: glitch };
+        let lost = (0..queries).filter(|_| !self.mechanism.all_set(digest, &mut memory)).count();
+        lost as f64 / f64::from(queries.max(1))
     }
 
     /// Flips one random bit in each of this many random words.

@@ -1,9 +1,11 @@
 use super::*;
 use crate::AnyFilter;
 use crate::OpenOptions;
+use crate::capability::{Item, Note};
 use crate::hash::SplitMix;
 use crate::key::Key;
 use crate::kind::Argument;
+use crate::membership::testing::{self, figure, number, rows};
 use crate::theory::{protection, spread};
 
 const N: u64 = 100_000;
@@ -34,22 +36,23 @@ fn found(filter: &ErrorProtected, queries: u64) -> f64 {
 #[test]
 fn a_flip_in_each_of_a_thousand_words_loses_no_key() {
     let queries = 1_000_000;
-    let sound = filled(false, 1);
-    let mut any = AnyFilter::from_structure(sound.clone()).unwrap();
+    let mut any = testing::filled(&KIND, &[("bits", "1000000"), ("hashes", "7")], N, 1);
+    let sound = any.downcast_ref::<ErrorProtected>().unwrap().clone();
     any.act("strike", Argument::Number(1_000)).unwrap();
     let struck = &any.downcast_ref::<ErrorProtected>().unwrap().clone();
-    assert_eq!((lost(struck), struck.damaged()), (0, 1_000));
+    assert_eq!((testing::found(&any, 0..N), figure(&any, "damaged words")), (N, 1_000));
     let ones = 1.0 - theory::standard::zeros(M, N, K);
     let expected = protection::rate_with_saturated(ones, 1_000.0 / (M / 64) as f64, K);
     assert!((expected - 0.012_58).abs() < 5e-6, "{expected}");
     let sigma = spread::test_sigma(M, N, K, queries) * expected / theory::standard::rate(M, N, K);
-    let rate = found(struck, queries);
+    let rate = testing::share_found(&any, ABSENT..ABSENT + queries);
     assert!((rate - expected).abs() < 5.0 * sigma, "{rate}, expected {expected} +- {sigma}");
     // Rewritten they are the same filter, and sound.
     let Reply::Integer(repaired) = any.act("scrub", Argument::Nothing).unwrap() else { panic!("no number") };
-    let swept = any.downcast_ref::<ErrorProtected>().unwrap();
-    assert_eq!((repaired, swept.damaged(), swept.repaired(), lost(swept)), (1_000, 0, 1_000, 0));
-    assert_eq!(found(swept, 100_000), found(struck, 100_000));
+    let faults = rows(any.ask("faults", Argument::Nothing).unwrap());
+    let faults: Vec<_> = faults[0].iter().map(number).collect();
+    assert_eq!((repaired, &faults[1..], testing::found(&any, 0..N)), (1_000, &[0.0, 1_000.0][..], N));
+    assert_eq!(testing::share_found(&any, ABSENT..ABSENT + 100_000), found(struck, 100_000));
     // Without parity the same flips lose 0.7 % of the members.
     let mut plain = struck.bits().clone();
     plain.xor(sound.bits()).unwrap();
@@ -96,30 +99,27 @@ fn flips_by_chance_are_detected_and_missed_as_often_as_theory_says() {
     }
 }
 
-/// Probes that read a one as zero with this probability.
-struct Glitches {
-    random: SplitMix,
-    probability: f64,
-    probes: u64,
-}
+/// Counts probes.
+struct Counted(u32);
 
-impl Memory for Glitches {
+impl Memory for Counted {
     fn probe(&mut self, _position: u64, bit: bool) -> bool {
-        self.probes += 1;
-        bit && self.random.unit() >= self.probability
+        self.0 += 1;
+        bit
     }
 }
 
 #[test]
 fn a_second_look_saves_what_glitches_would_lose() {
-    let p = 0.001;
-    for (recheck, rounds, expected) in [(false, 2, 6.98e-3), (true, 40, 2.8e-5)] {
-        let filter = filled(recheck, 5);
-        let mut glitches = Glitches { random: SplitMix::new(9), probability: p, probes: 0 };
-        let asked = (rounds * N) as f64;
-        let lost =
-            (0..rounds).flat_map(|_| 0..N).filter(|key| !filter.contains_through(key, &mut glitches)).count() as f64;
-        let theory = filter.expected_lost(p);
+    for (recheck, keys, expected) in [("false", 200, 6.98e-3), ("true", 4_000, 2.8e-5)] {
+        let settings = [("bits", "1000000"), ("hashes", "7"), ("recheck", recheck)];
+        let filter = testing::filled(&KIND, &settings, N, 5);
+        let glitched = |key: u64| {
+            let pair = Item { key: &key.to_le_bytes(), note: Note::Bytes(b"0.001") };
+            1e3 * number(&filter.ask("glitched", Argument::Item(pair)).unwrap())
+        };
+        let (asked, lost) = (1e3 * keys as f64, (0..keys).map(glitched).sum::<f64>());
+        let theory = number(&filter.ask("glitches", Argument::Share(0.001)).unwrap());
         assert!((theory / expected - 1.0).abs() < 0.005, "{theory}");
         assert!((lost - theory * asked).abs() < 5.0 * (theory * asked).sqrt(), "{recheck}: {lost} of {asked}");
     }
@@ -128,9 +128,9 @@ fn a_second_look_saves_what_glitches_would_lose() {
     let ones = filter.stats().fill.unwrap();
     let queries = 200_000;
     let again = (ABSENT..ABSENT + queries).filter(|key| {
-        let mut memory = Glitches { random: SplitMix::new(1), probability: 0.0, probes: 0 };
+        let mut memory = Counted(0);
         filter.contains_through(key, &mut memory);
-        memory.probes == u64::from(K) + 1
+        memory.0 == K + 1
     });
     let (again, expected) = (again.count() as f64 / queries as f64, protection::rechecks(ones, K));
     assert!((again - expected).abs() < 5.0 * (expected / queries as f64).sqrt(), "{again}, expected {expected}");

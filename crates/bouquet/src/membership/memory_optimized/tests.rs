@@ -1,4 +1,8 @@
 use super::*;
+use crate::AnyFilter;
+use crate::capability::{Answer, Item, Note, Value};
+use crate::kind::Argument;
+use crate::membership::testing::{ask, empty, found, number, rows};
 use crate::theory::{spread, standard};
 
 const N: u64 = 100_000;
@@ -14,14 +18,26 @@ fn filled(keys: u64) -> MemoryOptimized {
     table
 }
 
+/// The same through the handle.
+fn held(keys: u64) -> AnyFilter {
+    let mut table = empty(&KIND, &[("bits", "1000000"), ("hashes", "7")], 1);
+    let insert = table.insert().unwrap();
+    for key in 0..keys {
+        insert.insert(Item::new(&key.to_le_bytes(), Note::Bytes(&key.to_be_bytes()))).unwrap();
+    }
+    table
+}
+
 #[test]
 fn every_item_is_stored_once_and_few_share_their_bucket() {
-    let table = filled(N);
-    assert_eq!((table.stored(), table.list().entries.len() as u64), (N, N), "not seven times");
-    let shared = table.crowded() as f64 / N as f64;
+    let table = held(N);
+    assert_eq!((table.stats().items, table.list().unwrap().list().entries.len() as u64), (N, N), "not seven times");
+    let crowded = rows(table.ask("crowded", Argument::Nothing).unwrap());
+    let [shared, theory] = [number(&crowded[0][1]) / N as f64, number(&crowded[0][2])];
     assert!((shared - 0.095).abs() < 0.005, "{shared}");
-    assert!((theory::buckets::shared(M, N) - 0.095).abs() < 0.001);
+    assert!((theory - 0.095).abs() < 0.001, "{theory}");
     // As many as k copies would be: each bucket of a key is one of its positions.
+    let table = filled(10_000);
     let is_position = |key: u64| {
         let digest = key.digest(table.hashing());
         let bucket = table.mechanism.bucket(digest);
@@ -32,13 +48,14 @@ fn every_item_is_stored_once_and_few_share_their_bucket() {
 
 #[test]
 fn a_present_key_reads_one_bucket_and_an_absent_one_as_many_as_the_filter_errs() {
-    let (table, queries) = (filled(N), 1_000_000);
-    assert!((0..N).all(|key| table.bucket_reads(&key) == 1 && table.value(&key) == Some(&key.to_be_bytes()[..])));
-    let reads: u64 = (1 << 40..(1 << 40) + queries).map(|key: u64| table.bucket_reads(&key)).sum();
-    let rate = reads as f64 / queries as f64;
+    let (table, queries) = (held(N), 1_000_000);
+    let (get, reads) = (table.get().unwrap(), |key| number(&ask(&table, "reads", key)) as u64);
+    let value = |key: u64| Answer::Value(Value::Bytes(key.to_be_bytes().to_vec()));
+    assert!((0..N).all(|key| reads(key) == 1 && get.get(&key.to_le_bytes()) == value(key)));
+    let rate = (1 << 40..(1 << 40) + queries).map(reads).sum::<u64>() as f64 / queries as f64;
     let (expected, sigma) = (standard::expected_rate(M, N, K), spread::test_sigma(M, N, K, queries));
     assert!((rate - expected).abs() < 5.0 * sigma, "{rate}, expected {expected}");
-    assert!((1 << 40..(1 << 40) + 100_000).all(|key: u64| !table.contains(&key)), "the answer itself is exact");
+    assert_eq!(found(&table, 1 << 40..(1 << 40) + 100_000), 0, "the answer itself is exact");
 }
 
 #[test]

@@ -1,8 +1,7 @@
 use super::*;
 use crate::AnyFilter;
-use crate::capability::{Item, Note};
 use crate::hash::SplitMix;
-use crate::kind::Argument;
+use crate::membership::testing::{figure, filled_sets, holds, real_figure};
 use crate::shell::Choice;
 use crate::theory::spread;
 
@@ -11,25 +10,25 @@ const PER_SET: u64 = 8_000;
 const SETS: u64 = 4;
 
 /// Keys of set i are those of remainder i.
-fn filled(seed: u64) -> Omass {
-    let settings = Omass::with_size(SETS, 64 * WORDS, 4).unwrap().settings();
-    let mut filter = Omass::hashed(settings, Hashing::seeded(seed)).unwrap();
-    for key in 0..SETS * PER_SET {
-        filter.insert_with(&key, Group(key % SETS)).unwrap();
-    }
-    filter
+fn filled(seed: u64) -> AnyFilter {
+    let settings = [("sets", "4"), ("bits", "640000"), ("hashes", "4")];
+    filled_sets(&KIND, &settings, SETS * PER_SET, seed, |key| key % SETS)
+}
+
+fn classify(filter: &AnyFilter, key: u64) -> Vec<u64> {
+    filter.classify().unwrap().classify(&key.to_le_bytes())
 }
 
 #[test]
 fn a_key_in_no_set_is_reported_by_each_as_often_as_theory_says() {
     let (filter, queries) = (filled(1), 500_000);
-    let expected = filter.expected_rate(SETS * PER_SET);
+    let expected = filter.expected(SETS * PER_SET).spurious_sets.unwrap() / SETS as f64;
     assert!((expected - 0.003_07).abs() < 5e-6, "{expected}");
     let mut reported = [0u64; SETS as usize];
     for key in 1 << 40..(1 << 40) + queries {
-        filter.classify(&key).into_iter().for_each(|set| reported[set as usize] += 1);
+        classify(&filter, key).into_iter().for_each(|set| reported[set as usize] += 1);
     }
-    let own = filter.rate_now();
+    let own = real_figure(&filter, "false-positive rate of one set");
     // How full the words are scatters: this content's own rate is near the mean of all.
     assert!((own / expected - 1.0).abs() < 0.03, "{own}, expected {expected}");
     for count in reported {
@@ -43,12 +42,12 @@ fn own_memberships_do_not_raise_the_rate_of_other_sets() {
     let (mut spurious, mut asked) = (0u64, 0u64);
     let (mut overlaid, mut rates) = (0u64, 0.0);
     for seed in 0..10 {
-        let filter = filled(seed);
-        rates += filter.rate_now() / 10.0;
+        let (filter, hashing) = (filled(seed), Hashing::seeded(seed));
+        rates += real_figure(&filter, "false-positive rate of one set") / 10.0;
         // The same words and loads, but every set with hash functions of its own.
         let mut words = vec![0u64; WORDS as usize];
         let places = |key: u64, set: u64| {
-            let digest = key.digest(filter.hashing());
+            let digest = key.digest(&hashing);
             let mut of_set = HashWords::new(digest.derive(100 + set));
             let mask = (0..4).fold(0u64, |mask, j| mask | 1 << (16 * j + fastrange(of_set.draw(), 16)));
             (fastrange(digest.h1, WORDS) as usize, mask)
@@ -58,7 +57,7 @@ fn own_memberships_do_not_raise_the_rate_of_other_sets() {
             words[word] |= mask;
         }
         for key in 0..SETS * PER_SET {
-            let sets = filter.classify(&key);
+            let sets = classify(&filter, key);
             assert!(sets.contains(&(key % SETS)), "no set is missed");
             spurious += sets.len() as u64 - 1;
             asked += SETS - 1;
@@ -130,13 +129,9 @@ fn more_sets_than_a_sub_block_has_bits_are_refused() {
 
 #[test]
 fn a_set_is_asked_for_by_name() {
-    let filter = AnyFilter::from_structure(filled(3)).unwrap();
-    let holds = |key: u64, set| {
-        let bytes = key.to_le_bytes();
-        let reply = filter.ask("holds", Argument::Item(Item::new(&bytes, Note::Group(set)))).unwrap();
-        matches!(reply, Reply::Truth(true))
-    };
-    assert!((0..1_000).all(|key| holds(key, key % SETS)));
-    let others = (0..1_000).filter(|&key| holds(key, (key + 1) % SETS)).count();
+    let filter = filled(3);
+    assert!((0..1_000).all(|key| holds(&filter, key, key % SETS)));
+    let others = (0..1_000).filter(|&key| holds(&filter, key, (key + 1) % SETS)).count();
     assert!(others < 15, "{others}");
+    assert_eq!(figure(&filter, "bits of a sub-block"), 16);
 }

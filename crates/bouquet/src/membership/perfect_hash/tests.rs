@@ -2,6 +2,7 @@ use super::*;
 use crate::AnyFilter;
 use crate::capability::{Answer, Item, Note, Value};
 use crate::kind::{Argument, Config};
+use crate::theory::perfect as theory;
 use crate::theory::spread::test_sigma_conditional;
 
 /// The set of the first keys, through the handle.

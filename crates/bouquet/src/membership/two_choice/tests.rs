@@ -2,23 +2,14 @@ use super::*;
 use crate::AnyFilter;
 use crate::capability::Item;
 use crate::kind::Config;
+use crate::membership::testing::{self, share_found};
 use crate::theory::spread::test_sigma_conditional;
 
 const KEYS: u64 = 100_000;
 
 /// The filter of the first keys, through the handle.
 fn filled(bits: u64, hashes: &str, keys: u64) -> AnyFilter {
-    let config = Config::new(KIND.facts()).set("bits", &bits.to_string()).unwrap().set("hashes", hashes).unwrap();
-    let mut filter = AnyFilter::new(&config).unwrap();
-    let bytes: Vec<_> = (0..keys).map(u64::to_le_bytes).collect();
-    let items: Vec<_> = bytes.iter().map(|key| Item::from(key.as_slice())).collect();
-    filter.insert().unwrap().insert_batch(&items).unwrap();
-    filter
-}
-
-fn share_found(filter: &AnyFilter, keys: std::ops::Range<u64>) -> f64 {
-    let (contains, all) = (filter.contains().unwrap(), keys.end - keys.start);
-    keys.filter(|key| contains.contains(&key.to_le_bytes())).count() as f64 / all as f64
+    testing::filled(&KIND, &[("bits", &bits.to_string()), ("hashes", hashes)], keys, 0)
 }
 
 #[test]

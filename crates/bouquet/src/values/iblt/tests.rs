@@ -21,7 +21,7 @@ fn value_of(key: u64) -> [u8; 4] {
     (key as u32).wrapping_mul(2_654_435_761).to_le_bytes()
 }
 
-fn record(table: &Iblt, key: u64) -> records::Record {
+fn record(table: &Iblt, key: u64) -> records::Record<64> {
     table.mechanism.table.record(&key.to_le_bytes(), &value_of(key)).unwrap()
 }
 
@@ -71,7 +71,7 @@ fn at_1_25_cells_per_pair_all_100_000_pairs_are_listed_in_49_of_50_seeds() {
 #[test]
 fn at_1_20_cells_per_pair_the_predicted_share_is_listed() {
     let settings = [&SMALL[..], &[("cells", "120000")]].concat();
-    let expected = 1.0 - peeling::unlisted(100_000, 120_000, 3);
+    let expected = 1.0 - crate::theory::peeling::unlisted(100_000, 120_000, 3);
     assert!((expected - 0.509).abs() < 0.002, "{expected}");
     for seed in 0..3 {
         let mut table = made(&settings, seed);

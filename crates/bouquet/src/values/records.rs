@@ -1,4 +1,4 @@
-//! Pairs as records, and how cells sum them.
+//! Pairs as records, and how cells sum them. A cell's count has `COUNT` bits.
 //!
 //! ```text
 //! sums of a cell:   check sum (w)   record sum
@@ -12,9 +12,11 @@
 
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
-use crate::parts::summed_cells::{SummedCells, Sums};
+use crate::kind::{Rates, Stats};
+use crate::parts::summed_cells::{Slices, SummedCells, Sums};
 use crate::shell::choices;
 use crate::store::{field_max, read_field, write_field};
+use crate::theory::{partitioned, peeling, special};
 
 /// How records are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +42,39 @@ const MAX_WORDS: usize = MAX_RECORD.div_ceil(8);
 /// Sets the check sum apart from the cells, which come from the digest of the key.
 const CHECK_STREAM: u64 = 0xC4EC;
 
+/// How often a table of the planned size may have two keys in the same cells; it decides the size of small ones.
+const TWIN_RATE: f64 = 0.007;
+
+/// Cells for `items` pairs and `hashes` cells per key.
+pub(super) fn cells_for(items: u64, hashes: u32) -> Result<u64> {
+    const SIMULATED_BELOW: u64 = 2_000;
+    const SIMULATED_HASHES: u32 = 4;
+    if items >= SIMULATED_BELOW {
+        return Ok(peeling::listing_cells(items, hashes)?);
+    }
+    let simulated = peeling::difference_cells(items)?;
+    if hashes == SIMULATED_HASHES {
+        return Ok(simulated);
+    }
+    // Large tables need cells in proportion to the threshold; in small ones the likeliest failure is a pair of keys with
+    // all cells in common, of which n (n-1) / 2 / s^k are expected in slices of s cells.
+    let scaled = simulated as f64 * peeling::threshold(hashes) / peeling::threshold(SIMULATED_HASHES);
+    let pairs = items as f64 * (items - 1) as f64 / 2.0;
+    let slice = (pairs / TWIN_RATE).powf(1.0 / f64::from(hashes)).max(scaled / f64::from(hashes));
+    Ok(slice.ceil() as u64 * u64::from(hashes))
+}
+
+/// The rates of a table of this shape with `items` distinct keys.
+pub(super) fn rates(slices: &Slices, items: u64) -> Rates {
+    let in_a_cell = 1.0 / slices.slice_len as f64;
+    let shared = special::binomial_tail(2, items as f64, in_a_cell).powi(slices.hashes as i32);
+    let unreadable = if items == 0 { 0.0 } else { partitioned::rate(slices.cells(), items - 1, slices.hashes) };
+    Rates { false_positive: Some(shared), over_count: Some(unreadable), unknown: Some(unreadable), ..Rates::default() }
+}
+
 /// The form of records and how they are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Records {
+pub(super) struct Records<const COUNT: u32> {
     pub(super) accumulator: Accumulator,
     pub(super) key_bytes: u32,
     /// Zero for a table without values.
@@ -51,7 +83,7 @@ pub(super) struct Records {
     pub(super) hash_bits: u32,
 }
 
-impl Records {
+impl<const COUNT: u32> Records<COUNT> {
     /// Bytes of a record.
     fn record_bytes(&self) -> usize {
         self.value_at() + self.value_bytes as usize
@@ -81,7 +113,7 @@ impl Records {
     }
 
     /// The bit and the width of each word of the sum of records.
-    fn fields(&self, at: u64) -> impl Iterator<Item = (u64, u32)> + use<> {
+    fn fields(&self, at: u64) -> impl Iterator<Item = (u64, u32)> + use<COUNT> {
         let (first, bits) = (at + u64::from(self.hash_bits), self.record_sum_bits());
         (0..bits).step_by(64).map(move |at| (first + u64::from(at), (bits - at).min(64)))
     }
@@ -122,16 +154,16 @@ impl Records {
     }
 }
 
-impl Sums for Records {
-    type Entry = Record;
+impl<const COUNT: u32> Sums for Records<COUNT> {
+    type Entry = Record<COUNT>;
 
-    const COUNT_BITS: u32 = 64;
+    const COUNT_BITS: u32 = COUNT;
 
     fn bits(&self) -> u32 {
         self.hash_bits + self.record_sum_bits()
     }
 
-    fn digest(&self, record: &Record, hashing: &Hashing) -> Digest {
+    fn digest(&self, record: &Record<COUNT>, hashing: &Hashing) -> Digest {
         hashing.digest(record.key())
     }
 
@@ -140,7 +172,7 @@ impl Sums for Records {
             && self.fields(at).all(|(bit, width)| read_field(words, bit, width) == 0)
     }
 
-    fn add(&self, words: &mut [u64], at: u64, record: &Record, count: i64) {
+    fn add(&self, words: &mut [u64], at: u64, record: &Record<COUNT>, count: i64) {
         self.add_words(words, at, record.check, &record.words(), count);
     }
 
@@ -150,7 +182,7 @@ impl Sums for Records {
         self.add_words(words, at, check, &sum, sign);
     }
 
-    fn sole(&self, words: &[u64], at: u64, count: i64, hashing: &Hashing) -> Option<Record> {
+    fn sole(&self, words: &[u64], at: u64, count: i64, hashing: &Hashing) -> Option<Record<COUNT>> {
         // Most cells that hold more end here.
         if self.accumulator == Accumulator::Xor && count.unsigned_abs() != 1 {
             return None;
@@ -178,16 +210,16 @@ impl Sums for Records {
 
 /// A key with its value, as a record.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(super) struct Record<const COUNT: u32> {
     /// Zeros from `record_bytes` on.
     bytes: [u8; MAX_WORDS * 8],
-    form: Records,
+    form: Records<COUNT>,
     check: u64,
 }
 
-impl Record {
+impl<const COUNT: u32> Record<COUNT> {
     /// The record of a pair, or an error that names the widths.
-    pub(super) fn new(form: &Records, hashing: &Hashing, key: &[u8], value: &[u8]) -> Result<Self> {
+    pub(super) fn new(form: &Records<COUNT>, hashing: &Hashing, key: &[u8], value: &[u8]) -> Result<Self> {
         for (what, bytes, width) in [("key", key, form.key_bytes), ("value", value, form.value_bytes)] {
             if bytes.len() > width as usize {
                 return Err(Error::Item {
@@ -207,14 +239,14 @@ impl Record {
     }
 
     /// The record of these words, if its lengths can be and its padding is zero.
-    fn from_words(form: &Records, hashing: &Hashing, words: &[u64; MAX_WORDS]) -> Option<Self> {
+    fn from_words(form: &Records<COUNT>, hashing: &Hashing, words: &[u64; MAX_WORDS]) -> Option<Self> {
         let mut record = Record { bytes: [0; MAX_WORDS * 8], form: *form, check: 0 };
         for (bytes, word) in record.bytes.as_chunks_mut::<8>().0.iter_mut().zip(&words[..form.record_words()]) {
             *bytes = word.to_le_bytes();
         }
         let value_len = if form.value_bytes > 0 { record.bytes[1] } else { 0 };
         let fits = u32::from(record.bytes[0]) <= form.key_bytes && u32::from(value_len) <= form.value_bytes;
-        let padding_is_zero = |record: &Record| {
+        let padding_is_zero = |record: &Self| {
             let key = &record.bytes[form.key_at()..form.value_at()];
             let value = &record.bytes[form.value_at()..form.record_bytes()];
             [(key, record.key().len()), (value, record.value().len())]
@@ -280,28 +312,28 @@ fn join(words: [u64; 2]) -> u128 {
 
 /// What the cells of a key say about it.
 #[expect(clippy::large_enum_variant, reason = "lives on the stack for one lookup, where an allocation would cost more")]
-pub(super) enum Found {
+pub(super) enum Found<const COUNT: u32> {
     /// It is not held.
     Absent,
     /// It is held with this value, this many times.
-    Held(Record, i64),
+    Held(Record<COUNT>, i64),
     /// All its cells are mixed; the smallest count among them.
     Unknown(i64),
 }
 
-impl SummedCells<Records> {
+impl<const COUNT: u32> SummedCells<Records<COUNT>> {
     /// The record of a pair for this table.
-    pub(super) fn record(&self, key: &[u8], value: &[u8]) -> Result<Record> {
+    pub(super) fn record(&self, key: &[u8], value: &[u8]) -> Result<Record<COUNT>> {
         Record::new(&self.sums, self.hashing(), key, value)
     }
 
     /// Adds a record `count` times to its cells. With XOR, `count` must be 1 or -1.
-    pub(super) fn add_record(&mut self, record: Record, count: i64) {
+    pub(super) fn add_record(&mut self, record: Record<COUNT>, count: i64) {
         self.add(&self.place(record), count);
     }
 
     /// What the cells of a key say about it. A key that is too long is not held.
-    pub(super) fn look_up(&self, key: &[u8]) -> Found {
+    pub(super) fn look_up(&self, key: &[u8]) -> Found<COUNT> {
         if key.len() > self.sums.key_bytes as usize {
             return Found::Absent;
         }
@@ -322,8 +354,23 @@ impl SummedCells<Records> {
         Found::Unknown(least)
     }
 
+    /// Its present state.
+    pub(super) fn stats(&self, items: u64) -> Stats {
+        let (fill, mixed) = self.occupancy();
+        Stats {
+            items,
+            bits: self.bits(),
+            hashes: self.slices.hashes,
+            fill: Some(fill),
+            // Which cells hold one record alone cannot be told without the secret.
+            fpr: self.hashing().is_usable().then(|| mixed.iter().product()),
+            // Records that were removed ahead fill cells and lower the number of items.
+            honest_fill: None,
+        }
+    }
+
     /// The shares of cells that are not zero, and, for each slice, that are mixed.
-    pub(super) fn occupancy(&self) -> (f64, Vec<f64>) {
+    fn occupancy(&self) -> (f64, Vec<f64>) {
         let slice_len = self.slices.slice_len;
         let mut used = 0u64;
         let mixed = (0..u64::from(self.slices.hashes)).map(|slice| {
@@ -339,7 +386,6 @@ impl SummedCells<Records> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parts::summed_cells::Slices;
 
     #[test]
     fn bytes_come_back_from_integers_with_their_length() {
@@ -359,7 +405,7 @@ mod tests {
         let mut random = crate::hash::SplitMix::new(1);
         for accumulator in [Accumulator::Xor, Accumulator::Sum] {
             for value_bytes in [0, 3] {
-                let form = Records { accumulator, key_bytes: 4, value_bytes, hash_bits: 32 };
+                let form = Records::<64> { accumulator, key_bytes: 4, value_bytes, hash_bits: 32 };
                 let slices = Slices { slice_len: 5, hashes: 3 };
                 for round in 0..2_000 {
                     let mut table = SummedCells::zeroed(form, slices, Hashing::seeded(2)).unwrap();
