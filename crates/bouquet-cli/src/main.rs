@@ -3,21 +3,11 @@
 //! One file per command in `commands`; nothing here names a kind, everything is made from the registry.
 
 mod commands;
-mod ending;
-mod failure;
-mod filters;
-mod keys;
-mod output;
-mod progress;
 
-use std::io::ErrorKind::BrokenPipe;
 use std::process::ExitCode;
 
+use bouquet_tool::{ending, failure, filters, keys, output, pace, progress};
 use clap::Parser;
-use clap::error::ErrorKind;
-
-use ending::is_stdout_closed;
-use failure::{Failure, conclude};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,10 +20,12 @@ Examples:
   bouquet ask counts.bf                               what only the filter's kind can tell
   bouquet delta old.bf new.bf -o day.patch            what turns one filter into another
   bouquet patch old.bf day.patch -o old.bf            bring a copy up to date with it
+  bouquet add recent.bf --print new < events          the events that are no duplicates
   bouquet info words.bf                               size, fill, expected rate
   bouquet top 10 counts.bf candidates.txt             the ten most frequent of the candidates
   bouquet decode braids.bf flows.txt                  exact counts, once all keys are known
   bouquet compare --can remove --items 1e6            kinds side by side: size, errors, speed
+  bouquet store put shelf pairs.txt                   keys and values in a folder, durable
   bouquet kinds --can remove                          kinds whose keys can be removed
   bouquet explain KIND                                the idea, the formulas, the parameters
   bouquet lab list                                    the papers' figures and tables, reproduced by bouquet-lab
@@ -55,35 +47,5 @@ struct Program {
 }
 
 fn main() -> ExitCode {
-    ending::tell_of_panics();
-    ending::catch_bus_errors();
-    conclude(match Program::try_parse() {
-        Ok(program) => program.command.run(),
-        Err(error) => match error.kind() {
-            ErrorKind::DisplayHelp
-            | ErrorKind::DisplayVersion
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-                if error.use_stderr() || !is_stdout_closed() {
-                    match error.print() {
-                        // A reader that left early, as `head` does, has what it wanted.
-                        Err(failed) if failed.kind() != BrokenPipe => Err(Failure::of_stdout(&failed)),
-                        _ => return ExitCode::from(error.exit_code() as u8),
-                    }
-                } else {
-                    Err(Failure::closed_stdout())
-                }
-            }
-            _ => Err(Failure::new(in_one_line(&error))),
-        },
-    })
-}
-
-/// What the parser of the arguments has to say, without the lines on usage.
-fn in_one_line(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    let lines = text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
-    let words: Vec<_> = lines.flat_map(str::split_whitespace).collect();
-    let message = words.join(" ").replace(" tip: ", "; ");
-    let message = message.strip_prefix("error: ").unwrap_or(&message);
-    format!("{message}; --help tells more")
+    bouquet_tool::program::run(|program: Program| program.command.run())
 }

@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 
 use bouquet::capability::NoteType;
 use bouquet::{AnyFilter, MappedFilter};
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::ending::Kept;
 use crate::failure::{Failure, Found, Outcome, about, say};
 use crate::filters::Opening;
-use crate::keys::{Batch, Input};
-use crate::output::{Coding, Destination, Waiting, number, refuse_input_as_output, refuse_stdin};
+use crate::keys::{Batch, Input, Reader};
+use crate::output::{Coding, Destination, Output, Waiting, number, refuse_input_as_output, refuse_stdin};
+use crate::pace::{Every, catch_up};
 
 /// Insert the keys of files or of standard input into a filter, in place
+///
+/// With --print a stream is told apart as it comes: each key is tested and inserted in one step, and printed if it is what was asked for.
 ///
 /// All keys are inserted or none: the changed filter replaces the file at the end, atomically. Of two commands that
 /// change one filter at the same time, the later waits for the earlier.
@@ -32,6 +35,13 @@ pub struct Add {
     #[arg(long)]
     if_absent: bool,
 
+    /// Print the keys that were new, or those that were known already or seemed so, as they come: duplicates of a stream
+    #[arg(long, value_name = "WHICH", conflicts_with = "if_absent")]
+    print: Option<Which>,
+
+    #[command(flatten)]
+    every: Every,
+
     /// Change the file itself instead of replacing it; not every kind can
     #[arg(long)]
     in_place: bool,
@@ -41,6 +51,15 @@ pub struct Add {
 
     #[command(flatten)]
     opening: Opening,
+}
+
+/// Keys that are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// Those that were new
+    New,
+    /// Those that were known
+    Known,
 }
 
 impl Add {
@@ -55,7 +74,8 @@ impl Add {
         let destination = Destination::to_change(&self.filter, &inputs, self.waiting)?;
         let mut filter = self.opening.open(&self.filter)?;
         filter.insert().map_err(about(&self.filter))?;
-        let mut reader = self.input.read("adding");
+        self.every.begin(&mut filter, &self.filter)?;
+        let mut reader = self.read()?;
         while let Some(batch) = reader.next_batch()? {
             self.insert(&mut filter, batch)?;
         }
@@ -65,7 +85,17 @@ impl Add {
         Ok(Found::Something)
     }
 
+    /// The keys, without a display of progress where they are printed.
+    fn read(&self) -> Result<Reader, Failure> {
+        if self.print.is_some() { self.input.read_to_answer() } else { Ok(self.input.read("adding")) }
+    }
+
+    /// Inserts a batch after the ticks that are due.
     fn insert(&self, filter: &mut AnyFilter, batch: Batch<'_>) -> Result<(), Failure> {
+        catch_up(filter, &self.filter)?;
+        if let Some(which) = self.print {
+            return self.insert_and_print(filter, batch, which);
+        }
         if !self.if_absent {
             return insert(filter, batch, Some(&self.filter));
         }
@@ -75,6 +105,20 @@ impl Add {
             }
         }
         Ok(())
+    }
+
+    /// Tests and inserts key by key, and prints those that are asked for.
+    fn insert_and_print(&self, filter: &mut AnyFilter, batch: Batch<'_>, which: Which) -> Result<(), Failure> {
+        let (mut out, end) = (Output::stdout(), [self.input.delimiter()]);
+        let items = batch.items(filter.note())?;
+        let insert = filter.insert()?;
+        for (index, (item, record)) in items.into_iter().zip(batch.records()).enumerate() {
+            let is_new = insert.insert(item).map_err(|error| batch.refuse(index, error))?;
+            if is_new == (which == Which::New) {
+                out.write(&[record, &end])?;
+            }
+        }
+        out.flush()
     }
 
     fn run_in_place(&self) -> Outcome {
@@ -89,15 +133,28 @@ impl Add {
         })? {
             self.waiting.when_busy(&self.filter, busy)?;
         }
-        let inserted = self.insert_in_place(&kept);
+        let begun = kept.step(|filter| filter.as_mut().map_or(Ok(()), |filter| self.begin_in_place(filter)));
+        let inserted = begun.and_then(|()| self.insert_in_place(&kept));
         // What went wrong with a key must not cost the filter.
         let closed = kept.step(|filter| filter.take().map_or(Ok(()), MappedFilter::close));
         closed.map_err(about(&self.filter))?;
         inserted.map(|()| Found::Something)
     }
 
+    /// A clock that the file does not have would make its header longer.
+    fn begin_in_place(&self, filter: &mut MappedFilter) -> Result<(), Failure> {
+        if self.every.is_given() && filter.pace().is_none() {
+            return Err(Failure::new(format!(
+                "{}: the file has no clock yet; give it one with `bouquet advance --every`",
+                self.filter.display()
+            )));
+        }
+        // Whoever asks for the filter to change it has its header written anew.
+        if filter.pace().is_none() { Ok(()) } else { self.every.begin(filter, &self.filter) }
+    }
+
     fn insert_in_place(&self, kept: &Kept<MappedFilter>) -> Result<(), Failure> {
-        let mut reader = self.input.read("adding");
+        let mut reader = self.read()?;
         while let Some(batch) = reader.next_batch()? {
             kept.step(|filter| filter.as_mut().map_or(Ok(()), |filter| self.insert(filter, batch)))?;
         }

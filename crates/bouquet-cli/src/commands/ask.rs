@@ -30,6 +30,11 @@ impl Ask {
         self.opening.open(&self.filter)
     }
 
+    /// The keys.
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
     /// The file of the filter.
     pub fn filter(&self) -> &Path {
         &self.filter

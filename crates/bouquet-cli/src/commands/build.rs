@@ -66,7 +66,7 @@ pub struct Build {
     waiting: Waiting,
 }
 
-fn parse_seed(text: &str) -> Result<u64, String> {
+pub fn parse_seed(text: &str) -> Result<u64, String> {
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(&digits.replace('_', ""), 16),
         None => text.replace('_', "").parse(),
@@ -194,8 +194,11 @@ impl Build {
             [] => Held::default(),
             files => self.input.of(files).read_all("reading")?,
         };
-        let absent: Vec<_> = absent.batches().flat_map(|batch| batch.keys(note)).collect();
-        Ok(AnyFilter::build(config, &Dataset { items: &items, absent: &absent })?)
+        let mut strangers = Vec::new();
+        for batch in absent.batches() {
+            strangers.extend(batch.items(note)?);
+        }
+        Ok(AnyFilter::build(config, &Dataset { items: &items, absent: &strangers })?)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use bouquet::codec::Header;
-use bouquet::kind::Setting;
+use bouquet::kind::{Figure, Setting};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
@@ -41,7 +41,11 @@ impl Info {
         let bits_per_item = (stats.items > 0).then(|| stats.bits as f64 / stats.items as f64);
         let rate = stats.fpr.or_else(|| filter.expected(stats.items).false_positive);
         let seed = format!("{:#018x}", hashing.seed());
-        let figures = filter.figures();
+        let mut figures = filter.figures();
+        if let Some(pace) = filter.pace() {
+            let figure = |name, value| Figure { name, value: Setting::Count(value) };
+            figures.extend([figure("seconds of a tick", pace.seconds), figure("last tick", pace.second)]);
+        }
 
         if self.json {
             let parameters: Map<_, _> =

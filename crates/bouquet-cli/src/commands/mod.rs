@@ -21,6 +21,7 @@ mod get;
 mod grow;
 mod info;
 mod intersect;
+mod judge;
 mod kinds;
 mod list;
 mod merge;
@@ -31,6 +32,7 @@ mod secret;
 mod set;
 mod size;
 mod special;
+mod store;
 mod subtract;
 mod top;
 mod verify;
@@ -54,6 +56,7 @@ pub enum Command {
     Get(get::Get),
     Set(set::Set),
     Classify(classify::Classify),
+    Judge(judge::Judge),
     List(list::List),
     Advance(advance::Advance),
     Grow(grow::Grow),
@@ -75,6 +78,7 @@ pub enum Command {
     Kinds(kinds::Kinds),
     Explain(explain::Explain),
     Secret(secret::Secret),
+    Store(store::Store),
     #[command(external_subcommand)]
     External(Vec<OsString>),
 }
@@ -93,6 +97,7 @@ impl Command {
             Command::Get(command) => command.run(),
             Command::Set(command) => command.run(),
             Command::Classify(command) => command.run(),
+            Command::Judge(command) => command.run(),
             Command::List(command) => command.run(),
             Command::Advance(command) => command.run(),
             Command::Grow(command) => command.run(),
@@ -114,6 +119,7 @@ impl Command {
             Command::Kinds(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Secret(command) => command.run(),
+            Command::Store(command) => command.run(),
             Command::External(words) => external::run(words),
         }
     }

@@ -117,6 +117,10 @@ impl Act {
                     filter.act(special.name, special_argument(special, item))
                 })?
             }
+            Takes::Filter => {
+                let other = opening.open(Path::new(one(input, special)?))?;
+                print_reply(&filter.act(special.name, other.as_argument()).map_err(about(path))?)?
+            }
             _ => print_reply(&filter.act(special.name, plain_argument(input, special)?).map_err(about(path))?)?,
         };
         destination.save(&filter, Coding::Usual)?;

@@ -233,7 +233,8 @@ fn kinds_are_listed_chosen_and_explained() {
             assert_eq!(place.run(&["explain", alias.as_str().unwrap()]).found().text(), explained);
         }
     }
-    let verbs = ["contains", "insert", "remove", "count", "get", "classify", "list", "advance", "grow", "merge"];
+    let verbs =
+        ["contains", "insert", "remove", "count", "get", "classify", "judge", "list", "advance", "grow", "merge"];
     for verb in verbs.into_iter().chain(["top", "decode", "intersect", "cardinality", "compress", "build_from"]) {
         let able: Vec<_> = all.iter().filter(|kind| kind["can"].as_array().unwrap().contains(&verb.into())).collect();
         assert_eq!(kinds_that_can(verb).iter().collect::<Vec<_>>(), able, "{verb}");
@@ -298,7 +299,7 @@ fn help_tells_what_files_and_standard_input_mean() {
         .map(|line| line.split_whitespace().next().unwrap().to_owned())
         .filter(|command| command != "help")
         .collect();
-    assert_eq!(commands.len(), 31, "{commands:?}");
+    assert_eq!(commands.len(), 33, "{commands:?}");
     for command in &commands {
         let help = place.run(&[command, "--help"]).found().text();
         if help.contains("[FILE]...") {

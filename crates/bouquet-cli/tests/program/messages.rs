@@ -160,7 +160,8 @@ fn messages_name_the_file_the_reason_and_the_remedy() {
         .run(&["query", "counts", "keys"])
         .fails(&["counts: `count-min` cannot tell membership; `bouquet count` gives its counts"]);
     place.run(&["build", "pairs", "-o", "values", "--kind", "bloomier"]).found();
-    place.run(&["add", "values", "pairs"]).fails(&["values: `bloomier` is built once: build it again with all keys"]);
+    let again = "values: `bloomier` is built once: build it again with all keys; kinds that can: ";
+    place.run(&["add", "values", "pairs"]).fails(&[again, "`bouquet kinds --can insert` lists"]);
     place.run_with(&["build", "-o", "f", "--set", "bits=1000"], "rose\n").fails(&[
         "kind `scalable` has no parameter `bits`",
         "`scalable` was chosen because it grows",

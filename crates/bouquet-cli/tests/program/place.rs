@@ -1,170 +1,29 @@
 //! A temporary directory to run the program in, and what comes out of it.
 
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::ops::Deref;
+use std::path::PathBuf;
 
+use bouquet_tool::testing;
+pub use bouquet_tool::testing::{Run, lines};
 use serde_json::Value;
-use tempfile::TempDir;
 
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_bouquet");
 
 /// A directory of its own for each test.
-pub struct Place {
-    dir: TempDir,
-}
+pub struct Place(testing::Place);
 
-/// What a run of the program gave.
-#[derive(Debug)]
-pub struct Run {
-    pub code: Option<i32>,
-    pub out: Vec<u8>,
-    pub err: String,
-}
+impl Deref for Place {
+    type Target = testing::Place;
 
-impl From<Output> for Run {
-    fn from(output: Output) -> Self {
-        let err = String::from_utf8_lossy(&output.stderr).into_owned();
-        Run { code: output.status.code(), out: output.stdout, err }
-    }
-}
-
-impl Run {
-    /// Exit code 0 and nothing on standard error.
-    #[track_caller]
-    pub fn found(self) -> Self {
-        assert_eq!((self.code, self.err.as_str()), (Some(0), ""), "{}", self.text());
-        self
-    }
-
-    /// Exit code 0 of `bouquet build`, and on standard error nothing, or the line in which the kind says what it takes or which
-    /// other is better.
-    #[track_caller]
-    pub fn built(self, kind: &str) -> Self {
-        if self.err.is_empty() {
-            self.found()
-        } else if self.err.starts_with(&format!("bouquet: {kind} takes ")) {
-            self.found_with(&["bits per key"])
-        } else {
-            self.found_with(&[": take `"])
-        }
-    }
-
-    /// Exit code 0 and one line on standard error that holds these parts.
-    #[track_caller]
-    pub fn found_with(self, parts: &[&str]) -> Self {
-        assert_eq!(self.code, Some(0), "{self:?}");
-        self.tells(parts)
-    }
-
-    /// One line on standard error that holds these parts.
-    #[track_caller]
-    pub fn tells(self, parts: &[&str]) -> Self {
-        assert!(self.err.starts_with("bouquet: "), "{self:?}");
-        assert!(self.err.ends_with('\n') && self.err.matches('\n').count() == 1, "one line: {self:?}");
-        for part in parts {
-            assert!(self.err.contains(part), "`{part}` is missing in {}", self.err);
-        }
-        self
-    }
-
-    /// Exit code 1 and nothing on standard error.
-    #[track_caller]
-    pub fn nothing(self) -> Self {
-        assert_eq!((self.code, self.err.as_str()), (Some(1), ""), "{}", self.text());
-        self
-    }
-
-    /// Exit code 2 and one clear line that holds these parts.
-    #[track_caller]
-    pub fn fails(self, parts: &[&str]) -> Self {
-        assert_eq!(self.code, Some(2), "{self:?}");
-        self.tells(parts)
-    }
-
-    pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.out).into_owned()
-    }
-
-    pub fn lines(&self) -> Vec<String> {
-        self.text().lines().map(str::to_owned).collect()
-    }
-
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    fn deref(&self) -> &testing::Place {
+        &self.0
     }
 }
 
 impl Place {
     pub fn new() -> Self {
-        Place { dir: tempfile::Builder::new().prefix("bouquet-test-").tempdir().unwrap() }
-    }
-
-    /// The path of a file here.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    pub fn dir(&self) -> &Path {
-        self.dir.path()
-    }
-
-    /// Writes a file.
-    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        std::fs::write(self.path(name), content).unwrap();
-        self.path(name)
-    }
-
-    /// Writes a file that only its owner can read.
-    pub fn private(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.file(name, content);
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
-        path
-    }
-
-    pub fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.path(name)).unwrap()
-    }
-
-    /// The names of all files here, hidden ones too.
-    pub fn names(&self) -> Vec<String> {
-        let entries = std::fs::read_dir(self.dir()).unwrap();
-        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
-    pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(PROGRAM);
-        command.args(args).current_dir(self.dir()).stdin(Stdio::null());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        command
-    }
-
-    /// Runs the program with nothing on standard input.
-    pub fn run(&self, args: &[&str]) -> Run {
-        self.command(args).output().unwrap().into()
-    }
-
-    /// Runs the program with this on standard input.
-    pub fn run_with(&self, args: &[&str], input: impl AsRef<[u8]>) -> Run {
-        let mut child = self.command(args).stdin(Stdio::piped()).spawn().unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        let input = input.as_ref().to_vec();
-        // A program that stops early closes the pipe; what it says then is what is tested.
-        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
-        let output = child.wait_with_output().unwrap();
-        writer.join().unwrap();
-        output.into()
-    }
-
-    /// Runs a shell command; `$bouquet` is the program.
-    pub fn shell(&self, script: &str) -> Run {
-        let mut shell = Command::new("sh");
-        shell.arg("-c").arg(script).env("bouquet", PROGRAM).current_dir(self.dir());
-        shell.output().unwrap().into()
+        Place(testing::Place::new(PROGRAM))
     }
 
     /// A small filter of the default kind, `name`, with `count` keys `key-0001`, ... in `name.keys`.
@@ -174,11 +33,6 @@ impl Place {
         self.run(&["build", &keys, "-o", name]).found();
         self.path(name)
     }
-}
-
-/// Lines `key-0001`, `key-0002`, ...
-pub fn lines(range: impl Iterator<Item = u32>) -> String {
-    range.map(|i| format!("key-{i:04}\n")).collect()
 }
 
 /// What the program says of the kinds that can do all of this; of every kind for no verb.

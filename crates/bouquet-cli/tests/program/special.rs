@@ -83,6 +83,36 @@ fn questions_and_actions_are_listed_and_explained() {
 }
 
 #[test]
+fn promises_of_the_core_kinds_can_be_seen() {
+    let place = Place::new();
+    let build = |name: &str, kind: &str, keys: &str| {
+        place.run_with(&["build", "-o", name, "--kind", kind, "--items", "100"], keys).found();
+    };
+    place
+        .run_with(&["build", "-o", "routes", "--kind", "dlb", "--items", "100", "--set", "sets=33"], "zzzz\t3\n")
+        .found();
+    place.run_with(&["act", "routes", "insert-prefix"], "abcd\t16\nabcd\t8\n").found();
+    let matches = place.run_with(&["ask", "routes", "lpm"], "abzz\n").found().lines();
+    assert_eq!(matches, ["abzz\tlength", "16", "8", ""], "the longest first");
+    let fills = place.run(&["ask", "routes", "fills"]).found().lines();
+    let arrays = place.run(&["info", "routes", "--json"]).found().json()["hashes"].as_u64().unwrap();
+    assert_eq!(
+        (fills[0].as_str(), fills.len() as u64),
+        ("array\tfill", 1 + arrays),
+        "a head, and a row for each array"
+    );
+    for kind in ["standard", "banked", "blocked", "ultra-fast"] {
+        build(kind, kind, "rose\n");
+        let positions = place.run_with(&["ask", kind, "positions"], "rose\n").found().text();
+        assert!(positions.starts_with("rose\t") && positions.matches(',').count() >= 3, "{kind}: {positions}");
+    }
+    build("protected", "error-protected", "rose\n");
+    let glitched = place.run_with(&["ask", "protected", "glitched"], "rose\t0.5\n").found().text();
+    let lost: f64 = glitched.trim_end().split('\t').nth(1).and_then(|share| share.parse().ok()).unwrap();
+    assert!((lost - 127.0 / 128.0).abs() < 0.02, "one of 128 has seven probes that do not fail: {lost}");
+}
+
+#[test]
 fn pairs_can_be_removed_ahead_of_their_insertion() {
     let place = Place::new();
     place.run_with(&["build", "-o", "f", "--kind", "iblt", "--items", "10"], "lily\twhite\n").found();
@@ -131,6 +161,26 @@ fn a_bank_tells_sets_sizes_counts_and_policies() {
     place.run_with(&[&["build", "-o", "c"], &counters[..]].concat(), "rose\t0\nrose\t0\nrose\t2\n").found();
     let counts = place.run_with(&["ask", "c", "count"], "rose\t0\nrose\t2\nlily\t1\n").found();
     assert_eq!(counts.lines(), ["rose\t2", "rose\t1", "lily\t0"]);
+}
+
+#[test]
+fn a_subset_is_rebuilt_from_its_live_keys() {
+    let place = Place::new();
+    let settings = ["--kind", "dba", "--items", "10", "--fpr", "0.001"];
+    place.run_with(&[&["build", "-o", "f"], &settings[..]].concat(), "rose\t7\nlily\t7\niris\t7\nrose\t9\n").found();
+    assert_eq!(place.run_with(&["classify", "f"], "rose\nlily\n").found().lines(), ["rose\t7,9", "lily\t7"]);
+    place.run_with(&["remove", "f"], "lily\t7\niris\t7\n").found();
+    assert_eq!(place.run_with(&["classify", "f"], "lily\n").found().lines(), ["lily\t7"], "removal is lazy");
+    assert_eq!(place.run(&["ask", "f", "queue"]).found().lines(), ["7"]);
+    place.run_with(&["act", "f", "live"], "thistle\t7\n").fails(&["standard input:1"]);
+    place.run_with(&["act", "f", "live"], "rose\t7\n").found();
+    assert_eq!(place.run(&["act", "f", "maintain"]).found().lines(), ["7"]);
+    assert_eq!(place.run_with(&["classify", "f"], "rose\n").found().lines(), ["rose\t7,9"]);
+    place.run_with(&["query", "f"], "lily\niris\n").nothing();
+    let subsets = place.run(&["ask", "f", "subsets"]).found().lines();
+    assert_eq!(subsets, ["subset\tfilters\tkeys\tremoved", "7\t1\t1\t0", "9\t1\t1\t0"]);
+    place.run(&["act", "f", "forget", "9"]).found();
+    assert_eq!(place.run_with(&["ask", "f", "words"], "thistle\n").found().lines().len(), 1);
 }
 
 #[test]
@@ -271,4 +321,75 @@ fn integers_in_digits_are_listed_as_they_came() {
     place.run_with(&["remove", "f"], "807\n").found();
     place.run_with(&["query", "f"], "807\n249\n").found();
     place.run_with(&["query", "-q", "f"], "807\n").nothing();
+}
+
+#[test]
+fn weights_behind_the_tab_decide_who_has_how_many_positions() {
+    let place = Place::new();
+    let weighed = |keys: std::ops::RangeInclusive<u32>, weights: &str| -> String {
+        keys.map(|key| format!("key-{key:04}\t{weights}\n")).collect()
+    };
+    place.file("members", weighed(1..=10, "90,0.1") + &weighed(101..=190, "1,0.1"));
+    place.file("hot", weighed(11..=100, "90,0.1"));
+    let build = ["build", "members", "-o", "f", "--kind", "weighted", "--absent", "hot", "--set", "bits=1000"];
+    place.run(&[build.as_slice(), &["--set", "others=810", "--set", "others-queries=0.1"]].concat()).found();
+    assert_eq!(place.run(&["query", "f", "members"]).found().lines().len(), 100);
+    let probes = |key: &str| -> u32 {
+        let line = place.run_with(&["ask", "f", "probes"], key).found().lines()[0].clone();
+        line.split(['\t', ',']).nth(1).unwrap().trim().parse().unwrap()
+    };
+    assert!(probes("key-0050") > probes("key-0500"), "{} {}", probes("key-0050"), probes("key-0500"));
+    let info = place.run(&["info", "f"]).found().text();
+    assert!(info.contains("rate over the declared queries") && info.contains("bits of the table"), "{info}");
+    let assignment = place.run(&["ask", "f", "assignment"]).found().text();
+    assert!(assignment.contains("positions"), "{assignment}");
+    place.run_with(&["add", "f"], "key-0060\nkey-9999\t5,0.5\n").found();
+    assert_eq!(place.run_with(&["query", "f"], "key-0060\nkey-9999\n").found().lines().len(), 2);
+    place.run(&["ask", "f", "empty", "-o", "g"]).found();
+    place.run_with(&["query", "g"], "key-0060\n").nothing();
+    place.run(&["merge", "f", "g", "-o", "h"]).found();
+    place.run_with(&["build", "-o", "x", "--kind", "weighted"], "rose\tred\n").fails(&["two weights", "`red`"]);
+    place.run_with(&["build", "-o", "x", "--kind", "weighted"], "rose\t1,2\n").fails(&["likelihood"]);
+}
+
+#[test]
+fn answers_with_a_prior_tell_what_they_are_worth() {
+    let place = Place::new();
+    place.file("keys", lines(1..=10_000));
+    place.run(&["build", "keys", "-o", "f", "--fpr", "0.001"]).found();
+    // The Bloom paradox: ten thousand members among ten billion keys.
+    let told = |arguments: &[&str]| -> Vec<f64> {
+        let lines = place.run_with(&[&["query", "f"], arguments].concat(), lines(1..=3)).found().lines();
+        lines.iter().map(|line| line.split_once('\t').unwrap().1.parse().unwrap()).collect()
+    };
+    assert!(told(&["--prior", "1e-6"]).iter().all(|probability| (0.0009..0.0011).contains(probability)));
+    assert!(told(&["--prior", "0.5"]).iter().all(|probability| *probability > 0.998));
+    place.run(&["query", "f", "--prior", "2", "keys"]).fails(&["from 0 to 1"]);
+    place.run(&["query", "f", "--prior", "own", "keys"]).fails(&["f: ", "no model of its own"]);
+    // A filter with a model: likely keys are looked up, rare ones are not.
+    place.file("members", lines(1..=100).replace('\n', "\t0.5\n") + &lines(101..=200).replace('\n', "\t0.00001\n"));
+    place.run(&["build", "members", "-o", "f", "--kind", "selective", "--fpr", "0.001"]).found();
+    assert!(told(&["--prior", "own"]).iter().all(|probability| *probability > 0.99));
+    place.run_with(&["query", "f"], lines(101..=200)).nothing();
+    let absent = place.run_with(&["query", "f", "-v", "--prior", "own"], lines(101..=101)).found().text();
+    assert!(absent.trim_end().split_once('\t').is_some_and(|(_, prior)| prior.parse() == Ok(1e-5)), "{absent}");
+    let decided = place.run_with(&["ask", "f", "decide"], format!("{}\t0.5\n", lines(1..=1).trim())).text();
+    assert!(decided.contains("yes") || decided.contains("true"), "{decided}");
+}
+
+#[test]
+fn headers_lose_a_stage_at_every_hop() {
+    let place = Place::new();
+    place.file("tree", "a-b\t0\nb-c\t1\nb-d\t1\n");
+    place.file("others", "a-c\t0\na-d\t0\nb-a\t1\nb-e\t1\n");
+    place.run(&["build", "tree", "-o", "f", "--kind", "fpf-multistage", "--absent", "others"]).found();
+    let links = "a-b\na-c\na-d\nb-a\nb-c\nb-d\nb-e\n";
+    let classes = place.run_with(&["classify", "f"], links).found().lines();
+    assert!(classes[0].contains("\t0") && classes[4].ends_with('1'), "{classes:?}");
+    place.run(&["ask", "f", "forward", "-o", "g"]).found();
+    assert_eq!(place.run_with(&["query", "g"], "b-a\nb-c\nb-d\nb-e\n").found().lines(), ["b-c", "b-d"]);
+    place.run(&["ask", "g", "forward", "-o", "h"]).found();
+    place.run(&["ask", "h", "forward", "-o", "i"]).fails(&["h: "]);
+    assert!(place.run(&["ask", "f", "stages"]).found().text().contains("positions"));
+    place.run(&["build", "tree", "-o", "x", "--kind", "fpf-multistage", "--absent", "tree"]).fails(&["stage 0"]);
 }

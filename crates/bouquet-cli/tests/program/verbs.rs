@@ -95,7 +95,8 @@ impl Sample {
             "none" => String::new(),
             "integer" => (i % 4).to_string(),
             "group" => (i % self.sets).to_string(),
-            "weight" => "1.5".into(),
+            "weight" => "0.5".into(),
+            "weights" => "1.5,0.5".into(),
             // Said or not, it comes once.
             "amount" => {
                 if i.is_multiple_of(2) {
@@ -249,7 +250,7 @@ fn a_bad_note_is_refused_with_its_place_and_nothing_changes() {
     for kind in kinds_that_can("insert") {
         let place = Place::new();
         let sample = Sample::of(&place, &kind);
-        if !matches!(kind["note"].as_str(), Some("integer" | "group" | "weight" | "amount")) {
+        if !matches!(kind["note"].as_str(), Some("integer" | "group" | "weight" | "weights" | "amount")) {
             continue;
         }
         sample.build(&place, "f", 1..=10);
@@ -260,7 +261,7 @@ fn a_bad_note_is_refused_with_its_place_and_nothing_changes() {
             place
                 .run_with(&["add", "f"], format!("{}\t0", sample.key(13)))
                 .fails(&["standard input:1: the item is not accepted", "at least 1"]);
-        } else {
+        } else if !sample.note.starts_with("weight") {
             place
                 .run_with(&["add", "f"], sample.key(13))
                 .fails(&["standard input:1: the item is not accepted", "no TAB"]);
@@ -300,6 +301,9 @@ fn remove_undoes_one_insertion_and_reports_absent_keys() {
             removed.found();
         }
         sample.assert_contained(place, "f", 101..=200);
+        if sample.errs("removed keys that linger") {
+            return sample.assert_contained(place, "f", 1..=200);
+        }
         if sample.can("contains") {
             // Far above what the rate of 1 % explains, far below what was there.
             assert!(sample.contained(place, "f", 1..=100) < 20);
@@ -375,6 +379,23 @@ fn get_answers_key_tab_value() {
 }
 
 #[test]
+fn judge_answers_key_tab_verdict() {
+    for_each_kind("judge", &["judge", "f"], |place, sample| {
+        sample.build(place, "f", 1..=100);
+        let lines = place.run_with(&["judge", "f"], sample.lines(1..=100)).lines();
+        assert_eq!(lines.len(), 100);
+        for (i, line) in (1u32..).zip(&lines) {
+            let (key, verdict) = line.split_once('\t').unwrap();
+            assert!(key == sample.key(i) && ["in", "undetermined"].contains(&verdict), "{line}");
+        }
+        // With the members at hand nothing is left to look up.
+        place.file("members", (1..=100).map(|i| format!("{}\n", sample.key(i))).collect::<String>());
+        let resolved = place.run_with(&["judge", "f", "--members", "members"], sample.lines(1..=100)).found().lines();
+        assert!(resolved.iter().all(|line| line.ends_with("\tin")), "{resolved:?}");
+    });
+}
+
+#[test]
 fn classify_answers_key_tab_sets() {
     for_each_kind("classify", &["classify", "f"], |place, sample| {
         sample.build(place, "f", 1..=100);
@@ -388,6 +409,10 @@ fn classify_answers_key_tab_sets() {
         }
         let absent = place.run_with(&["classify", "f"], sample.lines(1001..=1200)).lines();
         let alone: String = absent.iter().filter(|line| !line.contains('\t')).map(|line| format!("{line}\n")).collect();
+        // Kinds that are told who will be asked for promise nothing of others.
+        if sample.kind["absent"] == true {
+            return;
+        }
         assert!(alone.lines().count() > 100, "{absent:?}");
         assert_eq!(place.run_with(&["classify", "f"], &alone).nothing().text(), alone);
     });

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bouquet::capability::{Answer, Dataset, Item, Note, NoteType};
+use bouquet::capability::{Answer, Dataset, Item, Note, NoteType, Verdict};
 use bouquet::hash::{Hashing, mix};
 use bouquet::kind::{Config, ErrorClass, Kind, Rates, Setting, Verb, common};
 use bouquet::{AnyFilter, Error, Result};
@@ -141,7 +141,8 @@ impl Contest {
             NoteType::Integer => Note::Integer(number % 2),
             NoteType::Bytes => Note::Bytes(&[7; 8]),
             NoteType::Group => Note::Group(number % sets),
-            NoteType::Weight => Note::Weight(1.0),
+            NoteType::Weight => Note::Weight(0.5),
+            NoteType::Weights => Note::Weights(1.0, 0.5),
             NoteType::Amount => Note::Amount(1),
             _ => Note::None,
         };
@@ -253,6 +254,10 @@ fn ask(filter: &AnyFilter, keys: &[&[u8]], answers: &mut [bool]) -> Result<()> {
     } else if filter.can(Verb::Get) {
         let get = filter.get()?;
         keys.iter().zip(answers).for_each(|(key, answer)| *answer = get.get(key) != Answer::Absent);
+    } else if filter.can(Verb::Judge) {
+        let judge = filter.judge()?;
+        let may_be_in = |verdict| matches!(verdict, Verdict::In | Verdict::Undetermined);
+        keys.iter().zip(answers).for_each(|(key, answer)| *answer = may_be_in(judge.judge(key)));
     } else {
         let classify = filter.classify()?;
         keys.iter().zip(answers).for_each(|(key, answer)| *answer = !classify.classify(key).is_empty());

@@ -50,7 +50,7 @@ pub struct Input {
 }
 
 /// A number of bytes, with K, M or G for 2^10, 2^20 or 2^30 of them.
-fn parse_bytes(text: &str) -> Result<usize, String> {
+pub fn parse_bytes(text: &str) -> Result<usize, String> {
     let (digits, shift) = match text.as_bytes().last().map(u8::to_ascii_uppercase) {
         Some(b'K') => (&text[..text.len() - 1], 10),
         Some(b'M') => (&text[..text.len() - 1], 20),
@@ -373,6 +373,11 @@ impl<'a> Batch<'a> {
         self.spans.len()
     }
 
+    /// Whether there are none; a batch that was read has some.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
     /// The records as they were given.
     pub fn records(self) -> impl Iterator<Item = &'a [u8]> {
         self.spans.iter().map(move |span| &self.data[span.clone()])
@@ -453,6 +458,11 @@ impl Held {
     /// The number of keys, duplicates included.
     pub fn len(&self) -> u64 {
         self.spans.len() as u64
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
     }
 
     /// Whether all keys are here.

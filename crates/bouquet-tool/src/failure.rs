@@ -131,29 +131,6 @@ fn in_vain(kind: &str, verb: &str, able: &str, error: &Error) -> String {
     // A kind that lacks the verb with its settings is named with them, and is then the first of those that can.
     let (id, settings) = kind.split_once(" with ").map_or((kind, None), |(id, settings)| (id, Some(settings)));
     let can = |other: Verb| registry::find(id).is_ok_and(|kind| kind.can(other));
-    match verb {
-        "insert" if can(Verb::BuildFrom) => {
-            let again = format!("`{kind}` is built once: build it again with all keys");
-            let other = settings.and_then(|_| able.split(", ").next());
-            return other.map_or(again.clone(), |other| format!("{again}, or take {other}"));
-        }
-        "be changed in its file" => return format!("{cannot}; without --in-place it is read, changed and replaced"),
-        _ => {}
-    }
-    let instead = match verb {
-        "contains" => [
-            (Verb::Count, "count` gives its counts"),
-            (Verb::Get, "get` gives its values"),
-            (Verb::Decode, "decode` gives counts once all keys are known"),
-            (Verb::List, "list` gives its keys"),
-        ]
-        .into_iter()
-        .find(|(other, _)| can(*other)),
-        "count" | "get" | "classify" | "decode" | "top" => {
-            Some((Verb::Contains, "query` tells which keys it may hold")).filter(|_| can(Verb::Contains))
-        }
-        _ => None,
-    };
     // A kind that can with other settings is the first of them.
     const SHOWN: usize = 3;
     let able: Vec<_> = able.split(", ").collect();
@@ -165,6 +142,32 @@ fn in_vain(kind: &str, verb: &str, able: &str, error: &Error) -> String {
             able[..SHOWN].join(", "),
             able.len()
         ),
+    };
+    match verb {
+        "insert" if can(Verb::BuildFrom) => {
+            let again = format!("`{kind}` is built once: build it again with all keys");
+            return match settings.and(able.first()) {
+                Some(other) => format!("{again}, or take {other}"),
+                None => format!("{again}; {others}"),
+            };
+        }
+        "be changed in its file" => return format!("{cannot}; without --in-place it is read, changed and replaced"),
+        _ => {}
+    }
+    let instead = match verb {
+        "contains" => [
+            (Verb::Count, "count` gives its counts"),
+            (Verb::Judge, "judge` gives its verdicts"),
+            (Verb::Get, "get` gives its values"),
+            (Verb::Decode, "decode` gives counts once all keys are known"),
+            (Verb::List, "list` gives its keys"),
+        ]
+        .into_iter()
+        .find(|(other, _)| can(*other)),
+        "count" | "get" | "classify" | "judge" | "decode" | "top" => {
+            Some((Verb::Contains, "query` tells which keys it may hold")).filter(|_| can(Verb::Contains))
+        }
+        _ => None,
     };
     match instead {
         Some((_, instead)) => format!("{cannot}; `bouquet {instead}; {others}"),
