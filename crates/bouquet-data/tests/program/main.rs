@@ -1,0 +1,5 @@
+//! Runs the program as a user does.
+#![cfg(unix)]
+
+mod dedup;
+mod place;
