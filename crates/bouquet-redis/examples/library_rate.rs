@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bouquet::foreign::{BloomShape, RedisBloomChain, RedisCountMin};
+use bouquet::foreign::{BloomShape, RedisBloomChain, RedisCountMinSketch};
 
 const ITEMS: usize = 1_000_000;
 
@@ -25,7 +25,7 @@ fn main() -> bouquet::Result<()> {
             black_box(bloom.contains(name));
         }
     });
-    let mut sketch = RedisCountMin::new(2_000, 7, u64::MAX)?;
+    let mut sketch = RedisCountMinSketch::new(2_000, 7, u64::MAX)?;
     time("CMS.INCRBY", &mut || {
         for name in &names {
             black_box(sketch.add(name, 1));

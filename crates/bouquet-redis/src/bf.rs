@@ -5,22 +5,22 @@ use bouquet::foreign::{BloomShape, Link, RedisBloomChain, murmur64a};
 
 use crate::command::{Command, GROWS, READS, READS_FAST};
 use crate::config;
-use crate::server::{Call, Digest, Failure, Load, Outcome, Reply, Rewrite, Save, Slot, TypeSlot, Value, entry};
+use crate::server::{Call, Digest, Failure, Load, Mover, Outcome, Reply, Rewrite, Save, Slot, TypeSlot, Value, entry};
 
 /// The commands.
 pub const COMMANDS: &[Command] = &[
-    Command::write("bf.reserve", GROWS, -4, entry(reserve)).about("Makes an empty Bloom filter").takes("O(1)"),
-    Command::write("bf.add", GROWS, 3, entry(add)).about("Adds an item, and makes the filter if there is none"),
-    Command::write("bf.madd", GROWS, -3, entry(madd)).about("Adds items, and makes the filter if there is none"),
-    Command::write("bf.insert", GROWS, -4, entry(insert)).about("Adds items to a filter that is made as said"),
-    Command::read("bf.exists", READS_FAST, 3, entry(exists)).about("Tells whether an item may be in the filter"),
-    Command::read("bf.mexists", READS_FAST, -3, entry(mexists)).about("Tells which items may be in the filter"),
-    Command::read("bf.card", READS_FAST, 2, entry(card)).about("Tells how many items went in").takes("O(1)"),
-    Command::read("bf.info", READS_FAST, -2, entry(info)).about("Tells of a filter").takes("O(1)"),
-    Command::read("bf.debug", READS_FAST, 2, entry(debug)).about("Tells of each link of a filter").takes("O(1)"),
-    Command::read("bf.scandump", READS, 3, entry(scandump)).about("Gives the next chunk of a dump"),
-    Command::write("bf.loadchunk", GROWS, 4, entry(loadchunk)).about("Takes a chunk of a dump"),
-    Command::write("bf.load", GROWS, 3, entry(load_dump)).about("Takes a whole dump: header and chunks in one"),
+    Command::write("bf.reserve", GROWS, -4, entry(reserve)).usage("key error_rate:double capacity:int [EXPANSION expansion:int] [NONSCALING]").about("Makes an empty Bloom filter").takes("O(1)"),
+    Command::write("bf.add", GROWS, 3, entry(add)).usage("key item").about("Adds an item, and makes the filter if there is none"),
+    Command::write("bf.madd", GROWS, -3, entry(madd)).usage("key item...").about("Adds items, and makes the filter if there is none"),
+    Command::write("bf.insert", GROWS, -4, entry(insert)).usage("key [CAPACITY capacity:int] [ERROR error:double] [EXPANSION expansion:int] [NOCREATE] [NONSCALING] [TIGHTENING tightening:double] [SEED seed] [VALIDATESCALETO capacity:int] ITEMS item...").about("Adds items to a filter that is made as said"),
+    Command::read("bf.exists", READS_FAST, 3, entry(exists)).usage("key item").about("Tells whether an item may be in the filter"),
+    Command::read("bf.mexists", READS_FAST, -3, entry(mexists)).usage("key item...").about("Tells which items may be in the filter"),
+    Command::read("bf.card", READS_FAST, 2, entry(card)).usage("key").about("Tells how many items went in").takes("O(1)"),
+    Command::read("bf.info", READS_FAST, -2, entry(info)).usage("key [field]").about("Tells of a filter").takes("O(1)"),
+    Command::read("bf.debug", READS_FAST, 2, entry(debug)).usage("key").about("Tells of each link of a filter").takes("O(1)"),
+    Command::read("bf.scandump", READS, 3, entry(scandump)).usage("key iterator:int").about("Gives the next chunk of a dump"),
+    Command::write("bf.loadchunk", GROWS, 4, entry(loadchunk)).usage("key iterator:int data").about("Takes a chunk of a dump"),
+    Command::write("bf.load", GROWS, 3, entry(load_dump)).usage("key data").about("Takes a whole filter: header and chunks of a dump in one, or as Valkey writes it"),
 ];
 
 /// The bytes of a chunk.
@@ -253,8 +253,7 @@ fn info(call: &mut Call<'_>) -> Outcome {
         } else if is("tightening") {
             filter.expansion().map_or(Reply::Null, |_| Reply::Double(filter.tightening()))
         } else if is("error") {
-            let first = filter.links().next().map_or(0.0, |link| link.rate);
-            Reply::Double(if filter.is_fixed() { first } else { first / filter.tightening() })
+            Reply::Double(filter.rate())
         } else if is("maxscaledcapacity") {
             match filter.grown(u64::MAX, config::most_bytes(call)) {
                 Ok((capacity, _)) if !filter.is_fixed() => number(capacity),
@@ -340,7 +339,15 @@ fn refused(error: &Error) -> Failure {
 fn load_dump(call: &mut Call<'_>) -> Outcome {
     call.exactly(3)?;
     refuse_existing(call.write::<RedisBloomChain>(1))?;
-    let filter = RedisBloomChain::from_dump(call.arg(2), config::most_bytes(call)).map_err(|error| refused(&error))?;
+    let (bytes, most) = (call.arg(2), config::most_bytes(call));
+    let filter = RedisBloomChain::from_dump(bytes, most).or_else(|error| match error {
+        // Valkey's begin with the number of their version.
+        Error::Corrupt { .. } | Error::Truncated { .. } if bytes.first() == Some(&1) => {
+            RedisBloomChain::from_valkey(bytes, most)
+        }
+        error => Err(error),
+    });
+    let filter = filter.map_err(|error| refused(&error))?;
     call.create(1, filter)?;
     call.changed(1, c"bf.load");
     Ok(Reply::Done)
@@ -370,8 +377,13 @@ impl Value for RedisBloomChain {
             let link = Link { items: load.unsigned()?, capacity, rate, bits_per_key, bits, log2_bits, hashes };
             parts.push((link, array));
         }
-        let extension =
-            if RedisBloomChain::is_extended(options) { Some((load.double()?, load.unsigned()?)) } else { None };
+        let mut extension = None;
+        if RedisBloomChain::is_extended(options) {
+            let tightening = load.double()?;
+            let seeds = (0..RedisBloomChain::seed_words(options)).map(|_| load.unsigned());
+            extension = Some((tightening, seeds.collect::<Result<Vec<_>, _>>()?));
+        }
+        let extension = extension.as_ref().map(|(tightening, seeds)| (*tightening, seeds.as_slice()));
         RedisBloomChain::from_parts((items, options, growth, extension), parts).map_err(|error| error.to_string())
     }
 
@@ -390,9 +402,9 @@ impl Value for RedisBloomChain {
             save.bytes(array);
             save.unsigned(link.items);
         }
-        if let Some((tightening, seed)) = extension {
+        if let Some((tightening, seeds)) = extension {
             save.double(tightening);
-            save.unsigned(seed);
+            seeds.iter().for_each(|seed| save.unsigned(*seed));
         }
     }
 
@@ -408,6 +420,10 @@ impl Value for RedisBloomChain {
     fn digest(&self, digest: &mut Digest) {
         digest.bytes(&self.header());
         self.arrays().for_each(|array| digest.bytes(array));
+    }
+
+    fn rehouse(&mut self, mover: &Mover<'_>) {
+        self.rehouse(|array| mover.array(array));
     }
 
     fn memory(&self) -> u64 {

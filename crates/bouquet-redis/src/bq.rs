@@ -1,5 +1,7 @@
 //! `BQ.*`: every kind of the registry. No kind is named here; one that the registry gains is here too.
 
+use std::ops::Range;
+
 use bouquet::capability::{Answer, Dataset, Estimate, Item, NoteType};
 use bouquet::hash::Hashing;
 use bouquet::kind::{Config, Setting};
@@ -16,54 +18,102 @@ const WHOLE: &str = "O(N) in the filter's size";
 
 /// The commands.
 pub const COMMANDS: &[Command] = &[
-    Command::write("bq.create", GROWS, -3, entry(create)).about("Makes a filter of a kind with settings").takes(WHOLE),
-    Command::write("bq.add", GROWS, -3, entry(add)).about("Adds an item with its note"),
+    Command::write("bq.create", GROWS, -3, entry(create))
+        .usage("key kind [(setting value)...] [ABSENT count:int stranger...] [WITH item...]")
+        .about("Makes a filter of a kind with settings")
+        .takes(WHOLE),
+    Command::write("bq.add", GROWS, -3, entry(add)).usage("key item [note]").about("Adds an item with its note"),
     Command::write("bq.madd", GROWS, -3, entry(madd))
+        .usage("key item...")
         .about("Adds items, each followed by its note if the kind has notes"),
-    Command::read("bq.exists", READS_FAST, 3, entry(exists)).about("Tells whether an item may be in the filter"),
-    Command::read("bq.mexists", READS_FAST, -3, entry(mexists)).about("Tells which items may be in the filter"),
-    Command::write("bq.remove", "write", -3, entry(remove)).about("Removes an item once"),
-    Command::read("bq.count", READS_FAST, -3, entry(count)).about("Tells how often items were added"),
-    Command::read("bq.get", READS_FAST, -3, entry(get)).about("Tells the values of items"),
-    Command::write("bq.set", "write", 4, entry(set)).about("Gives an item of the filter another value"),
-    Command::read("bq.classify", READS_FAST, 3, entry(classify)).about("Tells which sets may hold an item"),
-    Command::read("bq.list", READS, 2, entry(list)).about("Lists what can be decoded").takes(WHOLE),
-    Command::read("bq.top", READS, 2, entry(top)).about("Lists the most frequent items").takes(WHOLE),
-    Command::read("bq.decode", READS, -3, entry(decode)).about("Tells the counts of all items together").takes(WHOLE),
-    Command::write("bq.advance", "write", 3, entry(advance)).about("Lets time pass").takes(WHOLE),
-    Command::write("bq.grow", GROWS, 2, entry(grow)).about("Makes room for more items").takes(WHOLE),
+    Command::read("bq.exists", READS_FAST, 3, entry(exists))
+        .usage("key item")
+        .about("Tells whether an item may be in the filter"),
+    Command::read("bq.mexists", READS_FAST, -3, entry(mexists))
+        .usage("key item...")
+        .about("Tells which items may be in the filter"),
+    Command::write("bq.remove", "write", -3, entry(remove)).usage("key item [note]").about("Removes an item once"),
+    Command::read("bq.count", READS_FAST, -3, entry(count))
+        .usage("key item...")
+        .about("Tells how often items were added"),
+    Command::read("bq.get", READS_FAST, -3, entry(get)).usage("key item...").about("Tells the values of items"),
+    Command::write("bq.set", "write", 4, entry(set))
+        .usage("key item value")
+        .about("Gives an item of the filter another value"),
+    Command::read("bq.classify", READS_FAST, 3, entry(classify))
+        .usage("key item")
+        .about("Tells which sets may hold an item"),
+    Command::read("bq.judge", READS_FAST, -3, entry(judge))
+        .usage("key item...")
+        .about("Tells whether items are in or out"),
+    Command::read("bq.probability", READS_FAST, -3, entry(probability))
+        .usage("key item [prior:double]")
+        .about("Tells how likely an item is in the filter, given how likely it was before"),
+    Command::read("bq.list", READS, 2, entry(list)).usage("key").about("Lists what can be decoded").takes(WHOLE),
+    Command::read("bq.top", READS, 2, entry(top)).usage("key").about("Lists the most frequent items").takes(WHOLE),
+    Command::read("bq.decode", READS, -3, entry(decode))
+        .usage("key item...")
+        .about("Tells the counts of all items together")
+        .takes(WHOLE),
+    Command::write("bq.advance", "write", 3, entry(advance))
+        .usage("key ticks:int")
+        .about("Lets time pass")
+        .takes(WHOLE),
+    Command::write("bq.grow", GROWS, 2, entry(grow)).usage("key").about("Makes room for more items").takes(WHOLE),
     Command::write("bq.merge", GROWS, -3, entry(merge))
+        .usage("destination:key source:key...")
         .keys(Keys::All { write: true })
         .about("Makes a filter the union of itself and others")
         .takes(WHOLE),
     Command::write("bq.intersect", GROWS, -3, entry(intersect))
+        .usage("destination:key source:key...")
         .keys(Keys::All { write: true })
         .about("Makes a filter the intersection of itself and others")
         .takes(WHOLE),
     Command::write("bq.subtract", GROWS, -3, entry(subtract))
+        .usage("destination:key source:key...")
         .keys(Keys::All { write: true })
         .about("Takes the content of others out of a filter")
         .takes(WHOLE),
+    Command::read("bq.difference", READS, 3, entry(difference))
+        .usage("key other:key")
+        .keys(Keys::Two)
+        .about("Lists what two filters do not share")
+        .takes(WHOLE),
     Command::read("bq.estimate", READS, -2, entry(estimate))
+        .usage("key [other:key]")
         .keys(Keys::All { write: false })
         .about("Estimates the distinct items of a filter, or of two and what they share")
         .takes(WHOLE),
-    Command::read("bq.info", READS, 2, entry(info)).about("Tells of a filter").takes(WHOLE),
-    Command::read("bq.dump", READS, 2, entry(dump)).about("Gives the frame of a filter").takes(WHOLE),
-    Command::write("bq.restore", GROWS, -3, entry(restore)).about("Takes the frame of a filter").takes(WHOLE),
+    Command::read("bq.info", READS, 2, entry(info)).usage("key").about("Tells of a filter").takes(WHOLE),
+    Command::read("bq.dump", READS, 2, entry(dump)).usage("key").about("Gives the frame of a filter").takes(WHOLE),
+    Command::write("bq.restore", GROWS, -3, entry(restore))
+        .usage("key frame [REPLACE]")
+        .about("Takes the frame of a filter")
+        .takes(WHOLE),
     Command::read("bq.delta", READS, 3, entry(delta))
+        .usage("old:key new:key")
         .keys(Keys::Two)
         .about("Gives the patch from one filter to another")
         .takes(WHOLE),
-    Command::write("bq.patch", GROWS, 3, entry(patch)).about("Applies a patch to a filter").takes(WHOLE),
+    Command::write("bq.patch", GROWS, 3, entry(patch))
+        .usage("key patch")
+        .about("Applies a patch to a filter")
+        .takes(WHOLE),
     Command::read("bq.kinds", "fast", 1, entry(kinds)).keys(Keys::None).about("Lists the kinds").takes("O(1)"),
-    Command::read("bq.explain", "fast", 2, entry(explain)).keys(Keys::None).about("Explains a kind").takes("O(1)"),
+    Command::read("bq.explain", "fast", 2, entry(explain))
+        .usage("kind")
+        .keys(Keys::None)
+        .about("Explains a kind")
+        .takes("O(1)"),
     Command::read("bq.ask", READS, -3, entry(special::ask))
+        .usage("key question [argument...]")
         .about("Asks what only the filter's kind can tell")
         .takes(WHOLE),
     #[cfg(debug_assertions)]
     Command::read("bq.panic", "fast", 1, entry(panic)).keys(Keys::None).about("Fails inside, for tests").takes("O(1)"),
     Command::write("bq.act", GROWS, -3, entry(special::act))
+        .usage("key action [argument...]")
         .about("Does what only the filter's kind can do")
         .takes(WHOLE),
 ];
@@ -140,22 +190,22 @@ fn change<'c>(call: &'c mut Call<'_>) -> Result<&'c mut AnyFilter, Failure> {
     Ok(&mut call.write::<Held>(1).or(NOT_FOUND)?.filter)
 }
 
-/// Items from argument `first` on: alone, or each followed by its note if the kind has notes.
-fn items<'a>(call: &Call<'a>, first: usize, note: NoteType) -> Result<Vec<Item<'a>>, Failure> {
+/// Items of these arguments: alone, or each followed by its note if the kind has notes.
+fn items<'a>(call: &Call<'a>, arguments: Range<usize>, note: NoteType) -> Result<Vec<Item<'a>>, Failure> {
     if note == NoteType::None {
-        return Ok(call.args_from(first).map(Item::from).collect());
+        return Ok(arguments.map(|at| call.arg(at).into()).collect());
     }
-    if !(call.len() - first).is_multiple_of(2) {
+    if !arguments.len().is_multiple_of(2) {
         return Err(format!("ERR the filter's items come with their notes: item {} ...", note.name()).into());
     }
     let pair = |at| Ok(Item::new(call.arg(at), note.parse(Some(call.arg(at + 1)))?));
-    (first..call.len()).step_by(2).map(pair).collect()
+    arguments.step_by(2).map(pair).collect()
 }
 
 /// One item with the note that follows it, which can be left out.
 fn item<'a>(call: &Call<'a>, note: NoteType) -> Result<Item<'a>, Failure> {
     match call.len() {
-        3 if note == NoteType::Amount || note == NoteType::None => Ok(call.arg(2).into()),
+        3 if [NoteType::Amount, NoteType::None].contains(&note) => Ok(call.arg(2).into()),
         3 => Ok(Item::new(call.arg(2), note.parse(None)?)),
         4 if note == NoteType::None => Err("ERR items of this filter carry no note".into()),
         4 => Ok(Item::new(call.arg(2), note.parse(Some(call.arg(3)))?)),
@@ -168,8 +218,15 @@ fn create(call: &mut Call<'_>) -> Outcome {
     let kind = registry::find(call.text(2)?)?;
     let mut config = Config::new(kind.facts());
     let mut at = 3;
-    let mut first_item = None;
+    let (mut first_item, mut absent) = (None, None);
     while at < call.len() {
+        if call.is(at, "ABSENT") && kind.knows_absent() && at + 1 < call.len() {
+            let count: usize =
+                call.text(at + 1)?.parse().map_err(|_| "ERR ABSENT is followed by how many items there are")?;
+            absent = Some(at + 2..call.len().min((at + 2).saturating_add(count)));
+            at = at.saturating_add(2).saturating_add(count);
+            continue;
+        }
         if call.is(at, "WITH") {
             first_item = Some(at + 1);
             break;
@@ -198,8 +255,10 @@ fn create(call: &mut Call<'_>) -> Outcome {
     }
     let filter = match first_item {
         Some(first) => {
-            let items = items(call, first, kind.note(&config))?;
-            AnyFilter::build(&config, &Dataset { items: &items, absent: &[] })?
+            let note = kind.note(&config);
+            let absent = absent.map_or(Ok(Vec::new()), |arguments| items(call, arguments, note))?;
+            let items = items(call, first..call.len(), note)?;
+            AnyFilter::build(&config, &Dataset { items: &items, absent: &absent })?
         }
         None => AnyFilter::new(&config)?,
     };
@@ -234,7 +293,7 @@ fn add(call: &mut Call<'_>) -> Outcome {
 /// How many were certainly new. An error stops at the item that caused it; those before it are in.
 fn madd(call: &mut Call<'_>) -> Outcome {
     call.at_least(3)?;
-    let items = items(call, 2, note(call)?)?;
+    let items = items(call, 2..call.len(), note(call)?)?;
     let most = config::most_bytes(call);
     let held = call.write::<Held>(1).or(NOT_FOUND)?;
     held.allow(items.len() as u64, most)?;
@@ -326,6 +385,22 @@ fn classify(call: &mut Call<'_>) -> Outcome {
     Ok(Reply::Ints(sets.into_iter().map(|set| set as i64).collect()))
 }
 
+/// The words `in`, `out`, `undetermined` and `unknown`.
+fn judge(call: &mut Call<'_>) -> Outcome {
+    let judge = read(call)?.judge()?;
+    each(call, |item| Reply::Word(judge.judge(item).name().into()))
+}
+
+/// The probability of an item, given the one before the filter was asked, or by the filter's own model.
+fn probability(call: &mut Call<'_>) -> Outcome {
+    let prior = match call.len() {
+        3 => None,
+        5.. => return Err(Failure::Arity),
+        _ => Some(call.text(3)?.parse().map_err(|_| "ERR the prior must be a number from 0 to 1")?),
+    };
+    Ok(Reply::Double(read(call)?.weigh()?.probability(call.arg(2), prior)?))
+}
+
 /// The filter of the first argument, if working through it keeps nobody waiting for too long.
 fn read_whole<'c>(call: &'c Call<'_>) -> Result<&'c AnyFilter, Failure> {
     let held = call.read::<Held>(1).or(NOT_FOUND)?;
@@ -335,12 +410,20 @@ fn read_whole<'c>(call: &'c Call<'_>) -> Result<&'c AnyFilter, Failure> {
 
 fn list(call: &mut Call<'_>) -> Outcome {
     call.exactly(2)?;
-    let listing = read_whole(call)?.list()?.list();
+    Ok(listed(read_whole(call)?.list()?.list()))
+}
+
+fn difference(call: &mut Call<'_>) -> Outcome {
+    call.exactly(3)?;
+    Ok(listed(read_whole(call)?.difference(read_at(call, 2)?)?))
+}
+
+fn listed(listing: bouquet::capability::Listing) -> Reply {
     let row = |entry: bouquet::capability::Entry| {
         Reply::Array(vec![Reply::Bytes(entry.key), entry.value.map_or(Reply::Null, value), Reply::Int(entry.count)])
     };
     let entries = listing.entries.into_iter().map(row).collect();
-    Ok(Reply::Map(vec![("entries".into(), Reply::Array(entries)), ("undecoded".into(), whole(listing.undecoded))]))
+    Reply::Map(vec![("entries".into(), Reply::Array(entries)), ("undecoded".into(), whole(listing.undecoded))])
 }
 
 fn top(call: &mut Call<'_>) -> Outcome {

@@ -1,31 +1,56 @@
 //! `CF.*`: RedisBloom's cuckoo filters.
 
 use bouquet::Error;
-use bouquet::foreign::{CuckooShape, RedisCuckoo};
+use bouquet::foreign::{CuckooShape, RedisCuckooChain};
 
 use crate::bf::{CHUNK, labelled, refuse_existing};
 use crate::command::{CHANGES, Command, GROWS, READS, READS_FAST};
 use crate::config;
-use crate::server::{Call, Digest, Failure, Load, Outcome, Reply, Rewrite, Save, Slot, TypeSlot, Value, entry};
+use crate::server::{Call, Digest, Failure, Load, Mover, Outcome, Reply, Rewrite, Save, Slot, TypeSlot, Value, entry};
 
 /// The commands.
 pub const COMMANDS: &[Command] = &[
-    Command::write("cf.reserve", GROWS, -3, entry(reserve)).about("Makes an empty cuckoo filter").takes("O(1)"),
-    Command::write("cf.add", GROWS, 3, entry(add)).about("Adds an item, and makes the filter if there is none"),
-    Command::write("cf.addnx", GROWS, 3, entry(addnx)).about("Adds an item unless it seems to be in"),
-    Command::write("cf.insert", GROWS, -4, entry(insert)).about("Adds items to a filter that is made as said"),
-    Command::write("cf.insertnx", GROWS, -4, entry(insertnx)).about("Adds the items that seem not to be in"),
-    Command::read("cf.exists", READS_FAST, 3, entry(exists)).about("Tells whether an item may be in the filter"),
-    Command::read("cf.mexists", READS_FAST, -3, entry(mexists)).about("Tells which items may be in the filter"),
-    Command::read("cf.count", READS_FAST, 3, entry(count)).about("Tells how often an item seems to be in the filter"),
-    Command::write("cf.del", CHANGES, 3, entry(del)).about("Removes an item once"),
+    Command::write("cf.reserve", GROWS, -3, entry(reserve))
+        .usage(
+            "key capacity:int [BUCKETSIZE bucketsize:int] [MAXITERATIONS maxiterations:int] [EXPANSION expansion:int]",
+        )
+        .about("Makes an empty cuckoo filter")
+        .takes("O(1)"),
+    Command::write("cf.add", GROWS, 3, entry(add))
+        .usage("key item")
+        .about("Adds an item, and makes the filter if there is none"),
+    Command::write("cf.addnx", GROWS, 3, entry(addnx)).usage("key item").about("Adds an item unless it seems to be in"),
+    Command::write("cf.insert", GROWS, -4, entry(insert))
+        .usage("key [CAPACITY capacity:int] [NOCREATE] ITEMS item...")
+        .about("Adds items to a filter that is made as said"),
+    Command::write("cf.insertnx", GROWS, -4, entry(insertnx))
+        .usage("key [CAPACITY capacity:int] [NOCREATE] ITEMS item...")
+        .about("Adds the items that seem not to be in"),
+    Command::read("cf.exists", READS_FAST, 3, entry(exists))
+        .usage("key item")
+        .about("Tells whether an item may be in the filter"),
+    Command::read("cf.mexists", READS_FAST, -3, entry(mexists))
+        .usage("key item...")
+        .about("Tells which items may be in the filter"),
+    Command::read("cf.count", READS_FAST, 3, entry(count))
+        .usage("key item")
+        .about("Tells how often an item seems to be in the filter"),
+    Command::write("cf.del", CHANGES, 3, entry(del)).usage("key item").about("Removes an item once"),
     Command::write("cf.compact", "write", 2, entry(compact))
+        .usage("key")
         .about("Moves items to older tables")
         .takes("O(N) in the size"),
-    Command::read("cf.info", READS_FAST, 2, entry(info)).about("Tells of a filter").takes("O(1)"),
-    Command::read("cf.debug", READS_FAST, 2, entry(debug)).about("Tells of a filter in one line").takes("O(1)"),
-    Command::read("cf.scandump", READS, 3, entry(scandump)).about("Gives the next chunk of a dump"),
-    Command::write("cf.loadchunk", GROWS, 4, entry(loadchunk)).about("Takes a chunk of a dump"),
+    Command::read("cf.info", READS_FAST, 2, entry(info)).usage("key").about("Tells of a filter").takes("O(1)"),
+    Command::read("cf.debug", READS_FAST, 2, entry(debug))
+        .usage("key")
+        .about("Tells of a filter in one line")
+        .takes("O(1)"),
+    Command::read("cf.scandump", READS, 3, entry(scandump))
+        .usage("key iterator:int")
+        .about("Gives the next chunk of a dump"),
+    Command::write("cf.loadchunk", GROWS, 4, entry(loadchunk))
+        .usage("key iterator:int data")
+        .about("Takes a chunk of a dump"),
 ];
 
 const NOT_FOUND: &str = "ERR not found";
@@ -42,8 +67,8 @@ fn option(call: &Call<'_>, name: &str, default: u16, range: std::ops::RangeInclu
     }
 }
 
-fn made(shape: &CuckooShape, call: &Call<'_>) -> Result<RedisCuckoo, Failure> {
-    RedisCuckoo::new(shape, config::most_bytes(call)).map_err(|error| match error {
+fn made(shape: &CuckooShape, call: &Call<'_>) -> Result<RedisCuckooChain, Failure> {
+    RedisCuckooChain::new(shape, config::most_bytes(call)).map_err(|error| match error {
         Error::TooLarge { .. } => "ERR Insufficient memory to create filter".into(),
         _ => "ERR Could not create filter".into(),
     })
@@ -65,7 +90,7 @@ fn reserve(call: &mut Call<'_>) -> Outcome {
     if i64::from(shape.bucket_size) * 2 > capacity {
         return Err(SMALL.into());
     }
-    refuse_existing(call.write::<RedisCuckoo>(1))?;
+    refuse_existing(call.write::<RedisCuckooChain>(1))?;
     let filter = made(&shape, call)?;
     call.create(1, filter)?;
     call.changed(1, c"cf.reserve");
@@ -75,12 +100,12 @@ fn reserve(call: &mut Call<'_>) -> Outcome {
 /// Adds the arguments from `first` on to the filter, which is made if `shape` says how; if `unique` only those that seem absent.
 fn add_all(call: &mut Call<'_>, first: usize, shape: Option<&CuckooShape>, unique: bool, single: bool) -> Outcome {
     let most = config::most_bytes(call);
-    if let (Slot::Missing, Some(shape)) = (call.write::<RedisCuckoo>(1), shape) {
+    if let (Slot::Missing, Some(shape)) = (call.write::<RedisCuckooChain>(1), shape) {
         let filter = made(shape, call)?;
         call.create(1, filter)?;
     }
     let items: Vec<&[u8]> = call.args_from(first).collect();
-    let filter = call.write::<RedisCuckoo>(1).or(NOT_FOUND)?;
+    let filter = call.write::<RedisCuckooChain>(1).or(NOT_FOUND)?;
     if filter.tables().len() as u64 >= config::most_expansions() {
         return Err("Maximum expansions reached".into());
     }
@@ -153,8 +178,8 @@ fn insert_all(call: &mut Call<'_>, unique: bool) -> Outcome {
 }
 
 /// What a filter says of the items; where there is none, 0.
-fn ask(call: &Call<'_>, question: impl Fn(&RedisCuckoo, &[u8]) -> i64) -> Vec<i64> {
-    match call.read::<RedisCuckoo>(1) {
+fn ask(call: &Call<'_>, question: impl Fn(&RedisCuckooChain, &[u8]) -> i64) -> Vec<i64> {
+    match call.read::<RedisCuckooChain>(1) {
         Slot::Found(filter) => call.args_from(2).map(|item| question(filter, item)).collect(),
         _ => vec![0; call.len() - 2],
     }
@@ -178,7 +203,7 @@ fn count(call: &mut Call<'_>) -> Outcome {
 fn del(call: &mut Call<'_>) -> Outcome {
     call.exactly(3)?;
     let item = call.arg(2);
-    let Slot::Found(filter) = call.write::<RedisCuckoo>(1) else { return Err("Not found".into()) };
+    let Slot::Found(filter) = call.write::<RedisCuckooChain>(1) else { return Err("Not found".into()) };
     let removed = filter.remove(item);
     call.changed(1, c"cf.del");
     Ok(Reply::Int(removed.into()))
@@ -186,9 +211,11 @@ fn del(call: &mut Call<'_>) -> Outcome {
 
 fn compact(call: &mut Call<'_>) -> Outcome {
     call.exactly(2)?;
-    let Slot::Found(filter) = call.read::<RedisCuckoo>(1) else { return Err("Cuckoo filter was not found".into()) };
+    let Slot::Found(filter) = call.read::<RedisCuckooChain>(1) else {
+        return Err("Cuckoo filter was not found".into());
+    };
     config::allow_work(call, filter.bytes())?;
-    if let Slot::Found(filter) = call.write::<RedisCuckoo>(1) {
+    if let Slot::Found(filter) = call.write::<RedisCuckooChain>(1) {
         filter.compact(true);
     }
     call.changed(1, c"cf.compact");
@@ -201,7 +228,7 @@ fn number(number: u64) -> Reply {
 
 fn info(call: &mut Call<'_>) -> Outcome {
     call.exactly(2)?;
-    let filter = call.read::<RedisCuckoo>(1).or(NOT_FOUND)?;
+    let filter = call.read::<RedisCuckooChain>(1).or(NOT_FOUND)?;
     let shape = filter.shape();
     Ok(labelled([
         ("Size", number(filter.bytes())),
@@ -217,7 +244,7 @@ fn info(call: &mut Call<'_>) -> Outcome {
 
 fn debug(call: &mut Call<'_>) -> Outcome {
     call.exactly(2)?;
-    let filter = call.read::<RedisCuckoo>(1).or(NOT_FOUND)?;
+    let filter = call.read::<RedisCuckooChain>(1).or(NOT_FOUND)?;
     let CuckooShape { buckets, bucket_size, max_iterations, expansion, .. } = filter.shape();
     let (items, removed, tables) = (filter.items(), filter.removed(), filter.tables().len());
     Ok(Reply::Bytes(
@@ -232,7 +259,7 @@ fn debug(call: &mut Call<'_>) -> Outcome {
 fn scandump(call: &mut Call<'_>) -> Outcome {
     call.exactly(3)?;
     let at = call.int(2).and_then(|at| u64::try_from(at).ok()).ok_or("Invalid position")?;
-    let filter = call.read::<RedisCuckoo>(1).or(NOT_FOUND)?;
+    let filter = call.read::<RedisCuckooChain>(1).or(NOT_FOUND)?;
     let (next, bytes) = if filter.items() == 0 {
         (0, Reply::Null)
     } else if at == 0 {
@@ -251,13 +278,13 @@ fn loadchunk(call: &mut Call<'_>) -> Outcome {
     let at = call.int(2).filter(|at| *at != 0).ok_or("Invalid position")?;
     let bytes = call.arg(3);
     let most = config::most_bytes(call);
-    let slot = call.write::<RedisCuckoo>(1);
+    let slot = call.write::<RedisCuckooChain>(1);
     if at == 1 {
         refuse_existing(slot)?;
         if bytes.len() != 38 {
             return Err("Invalid header".into());
         }
-        let filter = RedisCuckoo::from_header(bytes, most).map_err(|_| "Couldn't create filter!")?;
+        let filter = RedisCuckooChain::from_header(bytes, most).map_err(|_| "Couldn't create filter!")?;
         call.create(1, filter)?;
     } else {
         let filter = slot.or(NOT_FOUND)?;
@@ -271,7 +298,7 @@ fn loadchunk(call: &mut Call<'_>) -> Outcome {
 
 static SLOT: TypeSlot = TypeSlot::new();
 
-impl Value for RedisCuckoo {
+impl Value for RedisCuckooChain {
     const NAME: &'static std::ffi::CStr = c"MBbloomCF";
     const VERSION: u32 = 4;
     const SLOT: &'static TypeSlot = &SLOT;
@@ -294,7 +321,7 @@ impl Value for RedisCuckoo {
             }
             arrays.push(array);
         }
-        RedisCuckoo::from_parts(&shape, items, removed, arrays).map_err(|error| error.to_string())
+        RedisCuckooChain::from_parts(&shape, items, removed, arrays).map_err(|error| error.to_string())
     }
 
     fn save(&self, save: &mut Save) {
@@ -323,6 +350,10 @@ impl Value for RedisCuckoo {
     fn digest(&self, digest: &mut Digest) {
         digest.bytes(&self.header());
         self.tables().for_each(|table| digest.bytes(table));
+    }
+
+    fn rehouse(&mut self, mover: &Mover<'_>) {
+        self.rehouse(|array| mover.array(array));
     }
 
     fn memory(&self) -> u64 {

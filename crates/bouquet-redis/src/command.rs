@@ -2,6 +2,8 @@
 
 use crate::server::Entry;
 
+pub mod usage;
+
 /// Where a command's keys are.
 #[derive(Clone, Copy)]
 pub enum Keys {
@@ -33,6 +35,8 @@ pub struct Command {
     pub arity: i32,
     /// Where its keys are.
     pub keys: Keys,
+    /// What it takes, as [`usage`] reads it.
+    pub usage: &'static str,
     /// One line of help.
     pub summary: &'static str,
     /// The time that it takes.
@@ -50,6 +54,18 @@ pub const READS: &str = "readonly";
 /// As long as there are items.
 pub const READS_FAST: &str = "readonly fast";
 
+/// What a command of this arity takes unless it says more.
+const fn usual(arity: i32) -> &'static str {
+    match arity {
+        2 => "key",
+        -2 => "key [item...]",
+        3 => "key item",
+        -3 => "key item...",
+        4 => "key item value",
+        _ => "",
+    }
+}
+
 impl Command {
     /// A command that may change the key of its first argument.
     pub const fn write(name: &'static str, flags: &'static str, arity: i32, run: Entry) -> Self {
@@ -58,6 +74,7 @@ impl Command {
             flags,
             arity,
             keys: Keys::First { write: true },
+            usage: usual(arity),
             summary: "",
             complexity: "O(N) in the items",
             run,
@@ -71,6 +88,7 @@ impl Command {
             flags,
             arity,
             keys: Keys::First { write: false },
+            usage: usual(arity),
             summary: "",
             complexity: "O(N) in the items",
             run,
@@ -80,6 +98,11 @@ impl Command {
     /// With other keys.
     pub const fn keys(self, keys: Keys) -> Self {
         Command { keys, ..self }
+    }
+
+    /// That takes these arguments.
+    pub const fn usage(self, usage: &'static str) -> Self {
+        Command { usage, ..self }
     }
 
     /// With this line of help.

@@ -29,9 +29,9 @@ fn load(module: &mut server::Module, words: &[String]) -> Result<(), String> {
     bouquet::store::keep_to_allocator();
     config::read(words)?;
     module.value::<bouquet::foreign::RedisBloomChain>()?;
-    module.value::<bouquet::foreign::RedisCuckoo>()?;
-    module.value::<bouquet::foreign::RedisCountMin>()?;
-    module.value::<bouquet::foreign::RedisTopK>()?;
+    module.value::<bouquet::foreign::RedisCuckooChain>()?;
+    module.value::<bouquet::foreign::RedisCountMinSketch>()?;
+    module.value::<bouquet::foreign::RedisTopKSketch>()?;
     module.value::<bq::Held>()?;
     module.categories();
     for command in command::all() {

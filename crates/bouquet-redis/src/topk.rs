@@ -1,6 +1,6 @@
 //! `TOPK.*`: RedisBloom's most frequent items.
 
-use bouquet::foreign::RedisTopK;
+use bouquet::foreign::RedisTopKSketch;
 
 use crate::bf::labelled;
 use crate::command::{Command, GROWS, READS, READS_FAST};
@@ -10,16 +10,32 @@ use crate::server::{Call, Digest, Failure, Load, Outcome, Reply, Rewrite, Save, 
 /// The commands.
 pub const COMMANDS: &[Command] = &[
     Command::write("topk.reserve", GROWS, -3, entry(reserve))
+        .usage("key topk:int [width:int depth:int decay:double]")
         .about("Makes an empty list of the most frequent")
         .takes("O(1)"),
-    Command::write("topk.add", GROWS, -3, entry(add)).about("Counts items, and tells which left the list for them"),
-    Command::write("topk.incrby", GROWS, -4, entry(incrby)).about("Counts items many times at once"),
-    Command::read("topk.query", READS_FAST, -3, entry(query)).about("Tells which items are in the list"),
-    Command::read("topk.count", READS_FAST, -3, entry(count)).about("Tells the counts of items"),
-    Command::read("topk.list", READS, -2, entry(list)).about("Tells the most frequent items").takes("O(k log k)"),
-    Command::read("topk.info", READS_FAST, 2, entry(info)).about("Tells of a list").takes("O(1)"),
-    Command::read("topk.dump", READS, 2, entry(dump)).about("Gives the bytes of a list").takes("O(N) in the size"),
-    Command::write("topk.load", GROWS, 3, entry(load)).about("Takes the bytes of a list").takes("O(N) in the size"),
+    Command::write("topk.add", GROWS, -3, entry(add))
+        .usage("key item...")
+        .about("Counts items, and tells which left the list for them"),
+    Command::write("topk.incrby", GROWS, -4, entry(incrby))
+        .usage("key (item increment:int)...")
+        .about("Counts items many times at once"),
+    Command::read("topk.query", READS_FAST, -3, entry(query))
+        .usage("key item...")
+        .about("Tells which items are in the list"),
+    Command::read("topk.count", READS_FAST, -3, entry(count)).usage("key item...").about("Tells the counts of items"),
+    Command::read("topk.list", READS, -2, entry(list))
+        .usage("key [WITHCOUNT]")
+        .about("Tells the most frequent items")
+        .takes("O(k log k)"),
+    Command::read("topk.info", READS_FAST, 2, entry(info)).usage("key").about("Tells of a list").takes("O(1)"),
+    Command::read("topk.dump", READS, 2, entry(dump))
+        .usage("key")
+        .about("Gives the bytes of a list")
+        .takes("O(N) in the size"),
+    Command::write("topk.load", GROWS, 3, entry(load))
+        .usage("key data")
+        .about("Takes the bytes of a list")
+        .takes("O(N) in the size"),
 ];
 
 const NOT_FOUND: &str = "TopK: key does not exist";
@@ -28,7 +44,7 @@ const NOT_FOUND: &str = "TopK: key does not exist";
 const BAD_INCREMENT: &str = "TopK: increment must be an integer greater or equal to 0                            and smaller or equal to 100,000";
 
 fn refuse_existing(call: &mut Call<'_>) -> Result<(), Failure> {
-    match call.write::<RedisTopK>(1) {
+    match call.write::<RedisTopKSketch>(1) {
         Slot::Missing => Ok(()),
         _ => Err("TopK: key already exists".into()),
     }
@@ -48,7 +64,7 @@ fn reserve(call: &mut Call<'_>) -> Outcome {
         let value = call.double(5).filter(|decay| *decay > 0.0 && *decay <= 1.0);
         decay = value.ok_or("TopK: invalid decay value. must be '<= 1' & '> 0'")?;
     }
-    let top = RedisTopK::new(k, width, depth, decay, config::most_bytes(call))
+    let top = RedisTopKSketch::new(k, width, depth, decay, config::most_bytes(call))
         .map_err(|_| "ERR Insufficient memory to create topk data structure")?;
     call.create(1, top)?;
     call.changed(1, c"topk.reserve");
@@ -65,7 +81,7 @@ fn name(name: &[u8]) -> Reply {
 
 /// Counts items; `None` as the amount is an argument that is none.
 fn add_all(call: &mut Call<'_>, items: Vec<(&[u8], Option<u32>)>) -> Outcome {
-    let top = call.write::<RedisTopK>(1).or(NOT_FOUND)?;
+    let top = call.write::<RedisTopKSketch>(1).or(NOT_FOUND)?;
     let mut replies = Vec::with_capacity(items.len());
     for (item, amount) in items {
         let Some(amount) = amount else {
@@ -95,13 +111,13 @@ fn incrby(call: &mut Call<'_>) -> Outcome {
 
 fn query(call: &mut Call<'_>) -> Outcome {
     call.at_least(3)?;
-    let top = call.read::<RedisTopK>(1).or(NOT_FOUND)?;
+    let top = call.read::<RedisTopKSketch>(1).or(NOT_FOUND)?;
     Ok(Reply::Ints(call.args_from(2).map(|item| top.contains(item).into()).collect()))
 }
 
 fn count(call: &mut Call<'_>) -> Outcome {
     call.at_least(3)?;
-    let top = call.read::<RedisTopK>(1).or(NOT_FOUND)?;
+    let top = call.read::<RedisTopKSketch>(1).or(NOT_FOUND)?;
     Ok(Reply::Ints(call.args_from(2).map(|item| top.count(item).into()).collect()))
 }
 
@@ -113,7 +129,7 @@ fn list(call: &mut Call<'_>) -> Outcome {
     if counts && !call.is(2, "WITHCOUNT") {
         return Err("WITHCOUNT keyword expected".into());
     }
-    let top = call.read::<RedisTopK>(1).or(NOT_FOUND)?;
+    let top = call.read::<RedisTopKSketch>(1).or(NOT_FOUND)?;
     let mut replies = Vec::new();
     for heavy in top.list() {
         replies.push(name(heavy.key.as_deref().unwrap_or_default()));
@@ -126,7 +142,7 @@ fn list(call: &mut Call<'_>) -> Outcome {
 
 fn info(call: &mut Call<'_>) -> Outcome {
     call.exactly(2)?;
-    let top = call.read::<RedisTopK>(1).or(NOT_FOUND)?;
+    let top = call.read::<RedisTopKSketch>(1).or(NOT_FOUND)?;
     Ok(labelled([
         ("k", Reply::Int(top.k().into())),
         ("width", Reply::Int(top.width().into())),
@@ -137,7 +153,7 @@ fn info(call: &mut Call<'_>) -> Outcome {
 
 fn dump(call: &mut Call<'_>) -> Outcome {
     call.exactly(2)?;
-    let top = call.read::<RedisTopK>(1).or(NOT_FOUND)?;
+    let top = call.read::<RedisTopKSketch>(1).or(NOT_FOUND)?;
     config::allow_work(call, top.bytes())?;
     Ok(Reply::Bytes(top.dump()))
 }
@@ -145,7 +161,7 @@ fn dump(call: &mut Call<'_>) -> Outcome {
 fn load(call: &mut Call<'_>) -> Outcome {
     call.exactly(3)?;
     refuse_existing(call)?;
-    let top = RedisTopK::from_dump(call.arg(2), config::most_bytes(call))?;
+    let top = RedisTopKSketch::from_dump(call.arg(2), config::most_bytes(call))?;
     call.create(1, top)?;
     call.changed(1, c"topk.load");
     Ok(Reply::Done)
@@ -153,7 +169,7 @@ fn load(call: &mut Call<'_>) -> Outcome {
 
 static SLOT: TypeSlot = TypeSlot::new();
 
-impl Value for RedisTopK {
+impl Value for RedisTopKSketch {
     const NAME: &'static std::ffi::CStr = c"TopK-TYPE";
     const VERSION: u32 = 0;
     const SLOT: &'static TypeSlot = &SLOT;
@@ -171,7 +187,7 @@ impl Value for RedisTopK {
             name.pop();
             names.push((!name.is_empty()).then(|| name.into_boxed_slice()));
         }
-        RedisTopK::from_parts((k, width, depth, decay), &cells, &heap, names).map_err(|error| error.to_string())
+        RedisTopKSketch::from_parts((k, width, depth, decay), &cells, &heap, names).map_err(|error| error.to_string())
     }
 
     fn save(&self, save: &mut Save) {

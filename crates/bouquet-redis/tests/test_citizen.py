@@ -145,7 +145,9 @@ def test_the_limit_of_a_filter_can_be_configured(binary):
         assert client("BF.RESERVE", "bf", "0.01", 10_000_000) == "OK"
         assert client("CONFIG", "SET", "bf.max-command-bytes", "1mb") == "OK"
         assert client("BQ.CREATE", "a", "standard", "items", 2_000_000) == "OK"
-        assert "max-command-bytes" in client("BQ.MERGE", "b", "a", "a")
+        for command in [("BQ.MERGE", "b", "a", "a"), ("BQ.DUMP", "a"), ("BQ.ESTIMATE", "a"), ("BQ.DELTA", "a", "a")]:
+            assert "max-command-bytes" in client(*command), command
+        assert client("BQ.EXISTS", "a", "x") == 0, "single questions are never long"
     with Server(binary, module_args=["error_rate", "0.001", "initial_size", 500]) as server, server.client() as client:
         client("BF.ADD", "bf", "x")
         assert client("BF.INFO", "bf", "CAPACITY") == [500]
@@ -207,10 +209,25 @@ def test_commands_are_described(server, client):
     assert len(names) > 60
     assert text(client("COMMAND", "GETKEYS", "CMS.MERGE", "d", 2, "a", "b", "WEIGHTS", 1, 2)) == ["d", "a", "b"]
     assert text(client("COMMAND", "GETKEYS", "BQ.DELTA", "a", "b")) == ["a", "b"]
+    assert text(client("COMMAND", "GETKEYS", "BQ.DIFFERENCE", "a", "b")) == ["a", "b"]
     docs = text(client("COMMAND", "DOCS", *names))
     for name, doc in zip(docs[::2], docs[1::2]):
         doc = dict(zip(doc[::2], doc[1::2]))
         assert doc["summary"] and doc["complexity"], name
+        assert ("arguments" in doc) == (name not in ("bq.kinds", "bq.panic")), name
+    docs = {name: dict(zip(doc[::2], doc[1::2])) for name, doc in zip(docs[::2], docs[1::2])}
+    told = [dict(zip(one[::2], one[1::2])) for one in docs["bf.reserve"]["arguments"]]
+    assert [(one["name"], one["type"], one.get("token"), one.get("flags", [])) for one in told] == [
+        ("key", "key", None, []),
+        ("error_rate", "double", None, []),
+        ("capacity", "integer", None, []),
+        ("expansion", "integer", "EXPANSION", ["optional"]),
+        ("nonscaling", "pure-token", "NONSCALING", ["optional"]),
+    ]
+    pairs = dict(zip(*[iter(docs["cms.incrby"]["arguments"][1])] * 2))
+    assert pairs["type"] == "block" and pairs["flags"] == ["multiple"] and len(pairs["arguments"]) == 2
+    sources = dict(zip(*[iter(docs["cms.merge"]["arguments"][2])] * 2))
+    assert (sources["type"], sources["key_spec_index"]) == ("key", 1)
     specs = text(client("COMMAND", "INFO", "bf.exists"))[0][8]
     assert "RO" in str(specs)
 

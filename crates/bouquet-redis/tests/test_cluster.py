@@ -1,12 +1,13 @@
 """Three masters and three replicas on loopback: a master is killed during writes, and slots move during writes."""
 
+import importlib.util
 import shutil
 import threading
 import time
 
 import pytest
 from resp import Error
-from servers import Server, free_ports, version
+from servers import ROOT, Server, free_ports, version
 
 SLOTS = 16_384
 
@@ -190,6 +191,49 @@ def test_filters_are_spread_over_the_masters(cluster):
     assert routed("{f}:0", ("BQ.MERGE", "{f}:all", "{f}:0", "{f}:1", "{f}:2"))[0] == "OK"
     assert routed("{f}:0", ("BQ.MEXISTS", "{f}:all", "x0", "x1", "x2", "x3"))[0] == [1, 1, 1, 0]
     assert routed("{f}:0", ("BQ.MERGE", "{f}:all", "other"))[0].startswith("CROSSSLOT")
+
+
+def shards():
+    """The helper of the Python package, without the package."""
+    path = ROOT / "crates/bouquet-py/python/bouquet/shards.py"
+    spec = importlib.util.spec_from_file_location("shards", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.ShardedFilter
+
+
+@pytest.mark.parametrize("spread", [True, False])
+def test_a_filter_in_shards_over_the_cluster(cluster, spread):
+    import redis
+
+    client = redis.RedisCluster(host="127.0.0.1", port=cluster.ports[0])
+    items = [f"item-{number}" for number in range(5_000)]
+    for kind, settings, one in [("standard", {"fpr": 0.001}, False), ("counting", {"fpr": 0.001}, False), ("standard", {"fpr": 0.001}, True)]:
+        clicks = shards()(client, f"clicks-{kind}-{one}", 8, spread=spread, batch=300)
+        clicks.create(kind, items=len(items), mergeable=one, **settings)
+        places = {slot(key) for key in clicks.keys}
+        assert len(places) == (8 if spread else 1)
+        assert clicks.add_many(items) > 4_950
+        assert not clicks.add(items[0]) and clicks.contains(b"item-17")
+        assert all(clicks.contains_many(items))
+        strangers = [f"stranger-{number}" for number in range(5_000)]
+        assert sum(clicks.contains_many(strangers)) < 30, "at a rate of 0.001"
+        # Another client finds every item where this one put it.
+        again = shards()(client, clicks.name, 8, spread=spread)
+        assert [again.shard_of(item) for item in items] == [clicks.shard_of(item) for item in items]
+        if kind == "counting":
+            assert min(clicks.count_many(items[:100])) >= 1
+            clicks.remove(items[1])
+            assert not clicks.contains(items[1])
+        if one:
+            target = clicks.merged()
+            found = client.execute_command("BQ.MEXISTS", target, *items)
+            assert sum(found) == len(items)
+            assert sum(client.execute_command("BQ.MEXISTS", target, *strangers)) < 30
+        clicks.delete()
+        assert not any(client.exists(key) for key in clicks.keys)
+    with pytest.raises(TypeError, match="text or bytes"):
+        clicks.shard_of(7)
 
 
 def test_slots_move_during_writes(cluster):

@@ -9,6 +9,7 @@ from resp import Error
 from servers import Server, version
 from test_citizen import FILL, info
 from test_redisbloom import dumps, scandump
+from test_valkey import Filter
 
 xxhash = pytest.importorskip("xxhash")
 
@@ -117,7 +118,10 @@ def test_damaged_bytes_of_every_sort(binary, total):
         for row in dumps().values():
             chunks.append((row["family"], [(at, base64.b64decode(data)) for at, data in row["chunks"][:2]]))
         bloom = b"".join(base64.b64decode(data) for _, data in scandump(client, "BF", "s10"))
-        loads = [("BF.LOAD", bloom), ("CMS.LOAD", client("CMS.DUMP", "s7")), ("TOPK.LOAD", client("TOPK.DUMP", "s8"))]
+        valkey = Filter(5, 0.1, 2)
+        for i in range(20):
+            valkey.add(b"%d" % i)
+        loads = [("BF.LOAD", bloom), ("BF.LOAD", valkey.encoded()), ("CMS.LOAD", client("CMS.DUMP", "s7")), ("TOPK.LOAD", client("TOPK.DUMP", "s8"))]
         client("FLUSHALL")
         before = int(info(client)["used_memory"])
         done = accepted = 0

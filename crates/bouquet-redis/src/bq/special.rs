@@ -75,7 +75,7 @@ pub fn act(call: &mut Call<'_>) -> Outcome {
 /// Keys or items from the fourth argument on.
 fn arguments<'a>(call: &Call<'a>, filter: &AnyFilter, special: &SpecialFacts) -> Result<Vec<Argument<'a>>, Failure> {
     call.at_least(4)?;
-    let items = items(call, 3, special.note(filter.note()))?;
+    let items = items(call, 3..call.len(), special.note(filter.note()))?;
     let argument =
         |item: Item<'a>| if special.takes == Takes::Key { Argument::Key(item.key) } else { Argument::Item(item) };
     Ok(items.into_iter().map(argument).collect())
@@ -111,6 +111,7 @@ fn told(told_reply: Told) -> Outcome {
         Told::Count(Multiplicity { count, .. }) => whole(count),
         Told::Estimate(estimate) => estimated(estimate),
         Told::Bytes(bytes) => Reply::Bytes(bytes),
+        Told::List(list) => Reply::Array(list.into_iter().map(told).collect::<Result<_, _>>()?),
         Told::Table(heads, rows) => {
             let heads = Reply::Array(heads.iter().map(|head| Reply::Bytes((*head).into())).collect());
             let row = |row: Vec<Told>| row.into_iter().map(told).collect::<Result<_, _>>().map(Reply::Array);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use super::call::Entry;
 use super::value::{Value, register};
 use super::{API, Api, Ctx, ERR, OK, RedisString, api, c_text, guarded};
+use crate::command::usage::{self, Argument, Sort};
 
 /// The module reads damaged snapshots itself.
 const HANDLE_IO_ERRORS: c_int = 1;
@@ -47,7 +48,94 @@ pub(super) struct CommandInfo {
     tips: *const c_char,
     arity: c_int,
     key_specs: *const KeySpec,
-    arguments: *const c_void,
+    arguments: *const CommandArg,
+}
+
+/// What a command takes.
+#[repr(C)]
+struct CommandArg {
+    name: *const c_char,
+    sort: c_int,
+    key_spec: c_int,
+    token: *const c_char,
+    summary: *const c_char,
+    since: *const c_char,
+    flags: c_int,
+    deprecated_since: *const c_char,
+    parts: *const CommandArg,
+    display: *const c_char,
+}
+
+const ARG_OPTIONAL: c_int = 1;
+const ARG_MULTIPLE: c_int = 2;
+
+/// The sorts of arguments, by the server's numbers.
+fn arg_sort(sort: Sort) -> c_int {
+    match sort {
+        Sort::Text => 0,
+        Sort::Int => 1,
+        Sort::Double => 2,
+        Sort::Key => 3,
+        Sort::Token => 6,
+        Sort::Block => 8,
+    }
+}
+
+/// The arguments of a command and everything that they point at.
+#[derive(Default)]
+struct Args {
+    texts: Vec<Vec<u8>>,
+    lists: Vec<Vec<CommandArg>>,
+}
+
+impl Args {
+    fn text(&mut self, text: &str) -> *const c_char {
+        self.texts.push(c_text(text));
+        // The bytes stay where they are when the list grows.
+        self.texts.last().map_or(std::ptr::null(), |text| text.as_ptr().cast())
+    }
+
+    /// The list of these arguments, ended by one of zeros; null for none. `keys` counts those that are keys, whose specifications are in
+    /// the same order; there may be fewer.
+    fn list(&mut self, arguments: &[Argument], keys: &mut c_int, specs: c_int) -> *const CommandArg {
+        if arguments.is_empty() {
+            return std::ptr::null();
+        }
+        let null = std::ptr::null::<c_char>;
+        let mut list: Vec<CommandArg> = Vec::with_capacity(arguments.len() + 1);
+        for argument in arguments {
+            let key_spec = if argument.sort == Sort::Key { (*keys).min(specs - 1) } else { -1 };
+            *keys += c_int::from(argument.sort == Sort::Key);
+            let optional = if argument.optional { ARG_OPTIONAL } else { 0 };
+            let multiple = if argument.multiple { ARG_MULTIPLE } else { 0 };
+            list.push(CommandArg {
+                name: self.text(&argument.name),
+                sort: arg_sort(argument.sort),
+                key_spec,
+                token: argument.token.as_ref().map_or(null(), |token| self.text(token)),
+                summary: null(),
+                since: null(),
+                flags: optional | multiple,
+                deprecated_since: null(),
+                parts: self.list(&argument.parts, keys, specs),
+                display: null(),
+            });
+        }
+        list.push(CommandArg {
+            name: null(),
+            sort: 0,
+            key_spec: 0,
+            token: null(),
+            summary: null(),
+            since: null(),
+            flags: 0,
+            deprecated_since: null(),
+            parts: std::ptr::null(),
+            display: null(),
+        });
+        self.lists.push(list);
+        self.lists.last().map_or(std::ptr::null(), Vec::as_ptr)
+    }
 }
 
 /// Where the keys of a command are. Of the two unions of the server's structure, the larger members are named: `begin` is a
@@ -80,8 +168,12 @@ const KEY_ACCESS: u64 = 1 << 4;
 const KEY_UPDATE: u64 = 1 << 5;
 
 /// The whole sizes of the server's structures, which it steps by.
-static VERSION: InfoVersion =
-    InfoVersion { version: 1, history_entry: 2 * size_of::<usize>(), key_spec: size_of::<KeySpec>(), argument: 72 };
+static VERSION: InfoVersion = InfoVersion {
+    version: 1,
+    history_entry: 2 * size_of::<usize>(),
+    key_spec: size_of::<KeySpec>(),
+    argument: size_of::<CommandArg>(),
+};
 
 /// The module while it is loaded.
 pub struct Module {
@@ -127,6 +219,9 @@ impl Module {
         }
         let [summary, complexity, since] = [command.summary, command.complexity, "1.0.0"].map(c_text);
         let specs = key_specs(command);
+        let mut args = Args::default();
+        // The last specification is their end.
+        let arguments = args.list(&usage::parse(command.usage), &mut 0, specs.len() as c_int - 1);
         let info = CommandInfo {
             version: &raw const VERSION,
             summary: summary.as_ptr().cast(),
@@ -136,10 +231,10 @@ impl Module {
             tips: std::ptr::null(),
             arity: command.arity,
             key_specs: specs.as_ptr(),
-            arguments: std::ptr::null(),
+            arguments,
         };
-        // SAFETY: the structures are those of the server's interface, of the sizes that `VERSION` says; the specifications end with
-        // one of zeros. The server copies everything.
+        // SAFETY: the structures are those of the server's interface, of the sizes that `VERSION` says; specifications and
+        // arguments end with one of zeros, and `args` holds what the latter point at. The server copies everything.
         unsafe { set(handle, &raw const info) };
         if let Some(set) = api().SetCommandACLCategories {
             let is_write = command.flags.starts_with("write");

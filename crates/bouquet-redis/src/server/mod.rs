@@ -24,7 +24,7 @@ mod value;
 
 pub use call::{Call, Entry, Failure, Outcome, Reply, Slot, entry};
 pub use load::{Module, Setting};
-pub use value::{Digest, Load, Rewrite, Save, TypeSlot, Value};
+pub use value::{Digest, Load, Mover, Rewrite, Save, TypeSlot, Value};
 
 /// Things of the server that are only pointed at.
 #[repr(C)]

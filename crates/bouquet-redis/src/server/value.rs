@@ -30,6 +30,9 @@ pub trait Value: Clone + Send + Sync + 'static {
 
     /// The bytes that it takes.
     fn memory(&self) -> u64;
+
+    /// Gives its arrays to where the server wants them, as far as it can.
+    fn rehouse(&mut self, _: &Mover<'_>) {}
 }
 
 /// The server's handle of a type.
@@ -258,17 +261,48 @@ unsafe extern "C" fn copy<T: Value>(_: RedisString, _: RedisString, value: *cons
     guarded(|| Box::into_raw(Box::new(unsafe { &*value.cast::<T>() }.clone())).cast(), |_| std::ptr::null_mut())
 }
 
-/// Moves the head of a value to a better place. Its arrays stay: the server moves blocks of small classes only, and few arrays
-/// are as small.
+/// Moves arrays to where the server wants them.
+pub struct Mover<'a> {
+    /// Copies a block to a better place and frees the old one, or gives null and leaves it.
+    move_block: &'a dyn Fn(*mut c_void) -> *mut c_void,
+}
+
+impl Mover<'_> {
+    /// The same array, perhaps at another place.
+    pub fn array<T: Copy>(&self, array: Vec<T>) -> Vec<T> {
+        const { assert!(align_of::<T>() <= 8, "the block begins where the array does") }
+        if array.capacity() == 0 || size_of::<T>() == 0 {
+            return array;
+        }
+        let mut array = std::mem::ManuallyDrop::new(array);
+        let (start, len, capacity) = (array.as_mut_ptr(), array.len(), array.capacity());
+        let moved = (self.move_block)(start.cast()).cast::<T>();
+        let start = if moved.is_null() { start } else { moved };
+        // SAFETY: the array's own block, which nobody else knows, or a copy of it of the same size from the same allocator, which has freed
+        // the old one; blocks of such alignments begin where arrays do, and the server aligns them to 8.
+        unsafe { Vec::from_raw_parts(start, len, capacity) }
+    }
+}
+
+/// Moves a value and its arrays to better places.
+///
+/// What stays is what begins inside of its block: the stores of `BQ.*` lie at cache lines, the distance to the block's beginning before them, and
+/// a copy of the block at another address would have another distance. The server moves blocks of small classes only (up to 14 KiB), so
+/// that few of those stores would be moved at all.
 unsafe extern "C" fn defrag<T: Value>(handle: DefragHandle, _: RedisString, value: *mut *mut c_void) -> c_int {
     const { assert!(align_of::<T>() <= 8, "the block begins where the value does") }
     if let Some(move_block) = api().DefragAlloc {
-        // SAFETY: the value's own block, which the server has copied and freed if it gives another; values move as bytes.
+        // SAFETY: the server's handle, and blocks of its allocator.
+        let move_block = |block: *mut c_void| unsafe { move_block(handle, block) };
+        // SAFETY: the value's own block, which the server has copied and freed if it gives another; values move as bytes. Nobody else
+        // reads or changes the value meanwhile: the server calls its module from one thread at a time.
         unsafe {
-            let moved = move_block(handle, *value);
+            let moved = move_block(*value);
             if !moved.is_null() {
                 *value = moved;
             }
+            let value = &mut *(*value).cast::<T>();
+            guarded(|| value.rehouse(&Mover { move_block: &move_block }), |_| ());
         }
     }
     0
@@ -296,4 +330,55 @@ pub(super) fn register<T: Value>(ctx: Ctx) -> bool {
     let handle = unsafe { (api().CreateDataType)(ctx, T::NAME.as_ptr(), T::VERSION as c_int, &raw mut methods) };
     T::SLOT.0.store(handle, Ordering::Release);
     !handle.is_null()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bouquet::foreign::{BloomShape, CuckooShape, RedisBloomChain, RedisCountMinSketch, RedisCuckooChain};
+    use std::cell::Cell;
+
+    unsafe extern "C" {
+        fn malloc(bytes: usize) -> *mut c_void;
+        fn free(block: *mut c_void);
+        fn malloc_usable_size(block: *mut c_void) -> usize;
+    }
+
+    /// Arrays that are all moved hold what they held, grow and are freed as before. Without a server, blocks are the C library's.
+    #[test]
+    fn filters_whose_arrays_have_moved_are_the_same() {
+        let moves = Cell::new(0);
+        let move_block = |block: *mut c_void| {
+            moves.set(moves.get() + 1);
+            // SAFETY: a block of the C library, which is copied whole and freed.
+            unsafe {
+                let bytes = malloc_usable_size(block);
+                let new = malloc(bytes);
+                std::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast(), bytes);
+                free(block);
+                new
+            }
+        };
+        let mover = Mover { move_block: &move_block };
+        let mut bloom = RedisBloomChain::new(&BloomShape::default(), u64::MAX).expect("a chain");
+        let mut cuckoo = RedisCuckooChain::new(&CuckooShape::default(), u64::MAX).expect("a chain");
+        let mut sketch = RedisCountMinSketch::new(100, 4, u64::MAX).expect("a sketch");
+        for number in 0..3_000u32 {
+            let key = number.to_le_bytes();
+            bloom.insert(&key).expect("it grows");
+            cuckoo.insert(&key, u64::MAX).expect("it grows");
+            sketch.add(&key, 3);
+            if number % 100 == 0 {
+                let before = (bloom.clone(), cuckoo.clone(), sketch.clone());
+                bloom.rehouse(|array| mover.array(array));
+                cuckoo.rehouse(|array| mover.array(array));
+                sketch.rehouse(|array| mover.array(array));
+                assert!(before == (bloom.clone(), cuckoo.clone(), sketch.clone()), "after {number}");
+            }
+        }
+        assert!(moves.get() > 90, "{} arrays were moved", moves.get());
+        let stay = |_: *mut c_void| std::ptr::null_mut();
+        let mover = Mover { move_block: &stay };
+        assert_eq!((mover.array(vec![1u8, 2]), mover.array(Vec::<u8>::new())), (vec![1, 2], vec![]));
+    }
 }
