@@ -1,0 +1,59 @@
+# Made by stubs.py from the formulas' sources; do not edit.
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from . import adaptive as adaptive
+from . import adversary as adversary
+from . import aging as aging
+from . import algebra as algebra
+from . import assignment as assignment
+from . import bank as bank
+from . import banks as banks
+from . import blocks as blocks
+from . import bounds as bounds
+from . import braids as braids
+from . import buckets as buckets
+from . import choices as choices
+from . import collisions as collisions
+from . import compacted as compacted
+from . import compressed as compressed
+from . import counters as counters
+from . import deletable as deletable
+from . import dynamic as dynamic
+from . import egh as egh
+from . import fingerprints as fingerprints
+from . import generalized as generalized
+from . import generations as generations
+from . import golomb as golomb
+from . import hierarchy as hierarchy
+from . import loglog as loglog
+from . import multistage as multistage
+from . import paged as paged
+from . import paradox as paradox
+from . import partitioned as partitioned
+from . import peeling as peeling
+from . import perfect as perfect
+from . import pipeline as pipeline
+from . import protection as protection
+from . import random as random
+from . import refutation as refutation
+from . import retouched as retouched
+from . import routing as routing
+from . import scalable as scalable
+from . import selection as selection
+from . import separation as separation
+from . import shifting as shifting
+from . import sketch as sketch
+from . import space_code as space_code
+from . import special as special
+from . import split as split
+from . import spread as spread
+from . import stable as stable
+from . import standard as standard
+from . import ternary as ternary
+from . import tightened as tightened
+from . import unary as unary
+from . import variable_length as variable_length
+from . import witnesses as witnesses
+
+def check_bits(bits: float) -> int: ...

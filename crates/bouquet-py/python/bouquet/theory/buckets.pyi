@@ -1,0 +1,6 @@
+# Made by stubs.py from the formulas' sources; do not edit.
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+def shared(m: int, n: int) -> float: ...
+def shared_by_copies(m: int, n: int, k: int) -> float: ...

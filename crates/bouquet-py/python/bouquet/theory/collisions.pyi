@@ -1,0 +1,6 @@
+# Made by stubs.py from the formulas' sources; do not edit.
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+def floor(n: int, bits: int) -> float: ...
+def with_collisions(rate: float, n: int, bits: int) -> float: ...

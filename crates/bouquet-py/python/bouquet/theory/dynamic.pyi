@@ -1,0 +1,6 @@
+# Made by stubs.py from the formulas' sources; do not edit.
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+def plain_limit(k: int, beta: float, gamma: float) -> float: ...
+def chain_limit(beta: float, gamma: float) -> int: ...

@@ -1,0 +1,6 @@
+# Made by stubs.py from the formulas' sources; do not edit.
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+def mix(x: int) -> int: ...
+def fastrange(hash: int, n: int) -> int: ...

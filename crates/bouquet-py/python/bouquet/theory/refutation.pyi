@@ -1,0 +1,6 @@
+# Made by stubs.py from the formulas' sources; do not edit.
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+def fingerprint_rate(bits: int, slice: int, n: int, k: int) -> float: ...
+def best_fingerprint(bits_per_key: float, counter_bits: int) -> tuple[int, int]: ...

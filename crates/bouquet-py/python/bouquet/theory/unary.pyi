@@ -1,0 +1,6 @@
+# Made by stubs.py from the formulas' sources; do not edit.
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+def code_bits(m: int, n: int, k: int) -> float: ...
+def counter_entropy(lambda_: float) -> float: ...
