@@ -4,18 +4,23 @@
 //! cargo run --release -p bench -- [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24,counted] [--only NAME,..]
 //!                                 [--rounds N] [--out DIR]
 //! cargo run --release -p bench -- stores [--n 1e6] [--rounds N] [--out DIR]
+//! cargo run --release -p bench -- chains [--n 1e5] [--rounds N]
+//! cargo run --release -p bench -- kv [--n 1e6] [--rounds N] [--out DIR]
 //! cargo run --release -p bench -- plot RECORD.. [--only NAME,..] [--out DIR]
 //! cargo run --release -p bench -- report
 //! ```
 //!
 //! Every contender takes every step of every round, in an order that rotates, with the floor among them: one hash of the key and one
 //! random cache line, which is what any filter must pay. The table shows medians, the record also the least and the
-//! largest value. `stores` measures the packed stores alone, beside plain vectors. To add a peer, see [`contender::Contender`].
+//! largest value. `stores` measures the packed stores alone, beside plain vectors; `chains` what slices and
+//! threads are worth to chains of filters. To add a peer, see [`contender::Contender`].
 
 mod built_once;
+mod chains;
 mod contender;
 mod floor;
 mod keys;
+mod kv;
 mod machine;
 mod measure;
 mod ours;
@@ -34,6 +39,8 @@ use run::Options;
 const USAGE: &str = "\
 usage: bench [--quick] [--n 1e5,1e6,..] [--fpr 0.01,..] [--keys u64,str24,counted] [--only NAME,..] [--rounds N] [--out DIR]
        bench stores [--n 1e6] [--rounds N] [--out DIR]
+       bench chains [--n 1e5] [--rounds N]
+       bench kv [--n 1e6] [--rounds N] [--out DIR]            key-value stores on files
        bench plot RECORD.. [--only NAME,..] [--out DIR]
        bench report                    makes the tables of docs/performance.md anew from the records that they name
 
@@ -51,6 +58,8 @@ enum Command {
     Help,
     Run { options: Options, out: Option<PathBuf> },
     Stores { options: Options, out: Option<PathBuf> },
+    Chains { options: Options },
+    Kv { options: Options, out: Option<PathBuf> },
     Plot { records: Vec<PathBuf>, only: Vec<String>, out: PathBuf },
     Report,
 }
@@ -81,18 +90,17 @@ fn execute(command: Command) -> Result<(), String> {
             }
         }
         Command::Stores { options, out } => {
-            let machine = machine::describe(&[]);
-            println!("{machine}\ntimes in ns per operation, x: ratio to a vector of whole integers\n");
-            let mut rows = Vec::new();
-            for n in options.sizes {
-                let own = stores::run(n as usize, options.rounds)?;
-                println!("{}", stores::table(&own));
-                rows.extend(own);
-            }
-            if let Some(directory) = out {
-                let text = record::to_csv(&format!("{machine}rounds: {}", options.rounds), &rows);
-                let path = record::save(&directory, &format!("stores-{}", machine::slug()), &text);
-                println!("{}", path.map_err(|error| format!("{}: {error}", directory.display()))?.display());
+            let told = "times in ns per operation, x: ratio to a vector of whole integers";
+            alone("stores", told, &options, out, |n, rounds| stores::run(n as usize, rounds), stores::table)?;
+        }
+        Command::Kv { options, out } => {
+            let told = "keys of 100 bytes, values of 8; reads and bytes per lookup are those of the process";
+            alone("kv", told, &options, out, kv::run, kv::table)?;
+        }
+        Command::Chains { options } => {
+            println!("{}", machine::describe(&[]));
+            for queries in options.sizes {
+                println!("{}", chains::table(&chains::run(queries as usize, options.rounds)?));
             }
         }
         Command::Plot { records, only, out } => {
@@ -114,6 +122,31 @@ fn execute(command: Command) -> Result<(), String> {
             let text = report::rewrite(&read(page)?, read)?;
             std::fs::write(repository().join(page), text).map_err(|error| format!("{page}: {error}"))?;
         }
+    }
+    Ok(())
+}
+
+/// Measures what has no contenders of the usual sort, shows it and keeps the record.
+fn alone(
+    name: &str,
+    told: &str,
+    options: &Options,
+    out: Option<PathBuf>,
+    run: impl Fn(u64, usize) -> Result<Vec<record::Row>, String>,
+    table: impl Fn(&[record::Row]) -> String,
+) -> Result<(), String> {
+    let machine = machine::describe(&[]);
+    println!("{machine}\n{told}\n");
+    let mut rows = Vec::new();
+    for &n in &options.sizes {
+        let own = run(n, options.rounds)?;
+        println!("{}", table(&own));
+        rows.extend(own);
+    }
+    if let Some(directory) = out {
+        let text = record::to_csv(&format!("{machine}rounds: {}", options.rounds), &rows);
+        let path = record::save(&directory, &format!("{name}-{}", machine::slug()), &text);
+        println!("{}", path.map_err(|error| format!("{}: {error}", directory.display()))?.display());
     }
     Ok(())
 }
@@ -147,6 +180,8 @@ fn parse(arguments: &[String]) -> Result<Command, String> {
     }
 
     let is_stores = arguments.next_if_eq(&"stores").is_some();
+    let is_chains = arguments.next_if_eq(&"chains").is_some();
+    let is_kv = !is_stores && arguments.next_if_eq(&"kv").is_some();
     let mut rest: Vec<&str> = arguments.collect();
     let quick = rest.contains(&"--quick");
     rest.retain(|argument| *argument != "--quick");
@@ -171,7 +206,12 @@ fn parse(arguments: &[String]) -> Result<Command, String> {
             _ => out = Some(value.into()),
         }
     }
-    Ok(if is_stores { Command::Stores { options, out } } else { Command::Run { options, out } })
+    Ok(match (is_stores, is_kv, is_chains) {
+        (true, ..) => Command::Stores { options, out },
+        (_, true, _) => Command::Kv { options, out },
+        (.., true) => Command::Chains { options },
+        _ => Command::Run { options, out },
+    })
 }
 
 /// Numbers separated by commas; `1e6` is one.
@@ -195,6 +235,7 @@ mod tests {
         assert_eq!((options, out), (expected, None));
         let Ok(Command::Stores { options, out }) = parsed("stores --quick --n 1e3") else { panic!() };
         assert_eq!((options, out), (Options { sizes: vec![1000], ..Options::quick() }, None));
+        assert!(matches!(parsed("chains --n 1e3"), Ok(Command::Chains { options }) if options.sizes == [1000]));
         assert!(matches!(parsed(""), Ok(Command::Run { options, out: Some(_) }) if options == Options::default()));
     }
 

@@ -176,6 +176,7 @@ pub const CONTENTS: [(&Paper, &[Entry]); 5] = [
             by(EQUATION, (5, 5), "cross-checking filters", &["survey003-eq5"]),
             by(EQUATION, (6, 7), "pipelined filters", &["survey003-eq67"]),
             by("Section VIII-B.", (3, 3), "what d-left hashing saves", &["survey003-dleft"]),
+            by("Section VII-B.", (1, 1), "kinds that forget, on one stream", &["survey003-forgetting"]),
         ],
     ),
 ];

@@ -65,6 +65,7 @@ mod survey003_eq5;
 mod survey003_eq67;
 mod survey003_fig6;
 mod survey003_fig7;
+mod survey003_forgetting;
 mod survey003_table3;
 mod survey003_table4;
 
@@ -133,4 +134,5 @@ pub(crate) const ALL: &[Experiment] = &[
     survey003_fig6::EXPERIMENT,
     survey003_fig7::EXPERIMENT,
     survey003_dleft::EXPERIMENT,
+    survey003_forgetting::EXPERIMENT,
 ];
