@@ -4,7 +4,7 @@
 //! are left out with a word.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -61,8 +61,8 @@ fn module() -> PathBuf {
     let named = std::env::var_os("BOUQUET_REDIS_MODULE").map(PathBuf::from);
     named.unwrap_or_else(|| {
         let test = std::env::current_exe().expect("the test's own path");
-        let folder = test.parent().and_then(Path::parent).expect("a folder of targets");
-        folder.join("libbouquet_redis.so")
+        // Beside the test: `cargo test` does not copy the library to the folder above, where `cargo build` puts it too.
+        test.with_file_name("libbouquet_redis.so")
     })
 }
 
