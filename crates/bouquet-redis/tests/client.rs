@@ -1,11 +1,13 @@
 //! The module as programs in Rust use it: with the crate `redis`, in every server that is found.
 //!
 //! The servers are those that `BOUQUET_REDIS_SERVERS` names, separated by colons, or the one that is installed. Without one the tests
-//! are left out with a word.
+//! are left out with a word. The module is what `BOUQUET_REDIS_MODULE` names, or what cargo builds from these sources.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use bloomfilter::Bloom;
@@ -21,6 +23,7 @@ struct Server {
 impl Server {
     fn start(binary: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        let log = File::create(folder.path().join("log")).expect("a log");
         let process = Command::new(binary)
             .args(["--port", "0", "--save", "", "--maxmemory", "500mb", "--daemonize", "no", "--unixsocket"])
             .arg(folder.path().join("s"))
@@ -29,23 +32,35 @@ impl Server {
             .arg("--loadmodule")
             .arg(module())
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(log.try_clone().expect("one more handle of the log"))
+            .stderr(log)
             .spawn()
             .unwrap_or_else(|error| panic!("{binary} does not start: {error}"));
         Server { process, folder }
     }
 
-    fn connect(&self, protocol: &str) -> Connection {
+    fn connect(&mut self, protocol: &str) -> Connection {
         let address = format!("unix://{}?protocol={protocol}", self.folder.path().join("s").display());
         let client = redis::Client::open(address).expect("an address");
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             match client.get_connection() {
                 Ok(connection) => return connection,
-                Err(error) if Instant::now() > deadline => panic!("the server does not answer: {error}"),
-                _ => std::thread::sleep(Duration::from_millis(20)),
+                Err(error) if Instant::now() > deadline => {
+                    panic!("the server does not answer: {error}; it wrote:\n{}", self.written())
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+            // One that has ended will never answer.
+            if let Some(status) = self.process.try_wait().expect("a process of this test") {
+                panic!("the server has ended ({status}); it wrote:\n{}", self.written());
             }
         }
+    }
+
+    fn written(&self) -> String {
+        let log = std::fs::read(self.folder.path().join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
     }
 }
 
@@ -56,14 +71,47 @@ impl Drop for Server {
     }
 }
 
-/// The module as it was built with this test, unless another is named.
-fn module() -> PathBuf {
-    let named = std::env::var_os("BOUQUET_REDIS_MODULE").map(PathBuf::from);
-    named.unwrap_or_else(|| {
-        let test = std::env::current_exe().expect("the test's own path");
-        // Beside the test: `cargo test` does not copy the library to the folder above, where `cargo build` puts it too.
-        test.with_file_name("libbouquet_redis.so")
-    })
+/// The module that is named, or else as cargo builds it: for a test cargo builds the libraries that it links, and this is none.
+fn module() -> &'static Path {
+    static MODULE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let module = match std::env::var_os("BOUQUET_REDIS_MODULE") {
+            Some(named) => PathBuf::from(named),
+            None => built(),
+        };
+        assert!(module.is_file(), "there is no module {}; name one in BOUQUET_REDIS_MODULE", module.display());
+        module
+    });
+    &MODULE
+}
+
+/// Builds the module, from packages that are at hand since this test was built, and reads from cargo's messages where it lies.
+fn built() -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "build",
+            "--lib",
+            "--locked",
+            "--offline",
+            "--message-format",
+            "json-render-diagnostics",
+            "--manifest-path",
+        ])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("cargo starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "cargo did not build the module ({}):\n{said}", output.status);
+    let is_module = |message: &serde_json::Value| {
+        message["reason"] == "compiler-artifact" && message["target"]["name"] == "bouquet_redis"
+    };
+    let message = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .find(is_module)
+        .expect("cargo names what it has built");
+    PathBuf::from(message["filenames"][0].as_str().expect("the path of the module"))
 }
 
 fn binaries() -> Vec<String> {
@@ -84,7 +132,7 @@ fn everywhere(test: impl Fn(&mut Connection)) {
         eprintln!("left out: no redis-server or valkey-server was found");
     }
     for binary in binaries {
-        let server = Server::start(&binary);
+        let mut server = Server::start(&binary);
         for protocol in ["resp2", "resp3"] {
             let mut connection = server.connect(protocol);
             cmd("FLUSHALL").exec(&mut connection).expect("an empty server");
