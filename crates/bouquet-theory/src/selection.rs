@@ -109,7 +109,7 @@ pub fn select(
 ///
 /// ```
 /// use bouquet_theory::selection::Grouped;
-/// let shape = Grouped { bits: 7_250, hashes: 6, groups: 125, families: 64, passes: 3 };
+/// let shape = Grouped { bits: 7_250, hashes: 6, groups: 125, families: 64, passes: 3, subsets: false };
 /// assert_eq!(shape.table_bits(), 125 * 6);
 /// assert!(shape.rate(1_000) < 0.014, "a plain filter of 8,000 bits has 0.0216");
 /// ```
@@ -125,6 +125,37 @@ pub struct Grouped {
     pub families: u32,
     /// Times that all groups choose again.
     pub passes: u32,
+    /// Whether families are k of a few functions that they share, as [`subsets`] gives them.
+    pub subsets: bool,
+}
+
+/// The first `families` sets of k functions, in order, of the fewest functions that have so many: each with the numbers of its functions,
+/// ascending.
+///
+/// ```
+/// use bouquet_theory::selection::subsets;
+/// assert_eq!(subsets(2, 5), [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3]], "of four functions, which have six");
+/// assert_eq!(subsets(3, 1), [[0, 1, 2]]);
+/// ```
+pub fn subsets(k: u32, families: u32) -> Vec<Vec<u32>> {
+    let (k, families) = (k.clamp(1, 64), families.clamp(1, 1 << 10));
+    // The factors of C(H, k) are at most 2^10 each and the product stops beyond that.
+    let mut all = 1.0;
+    let mut functions = k;
+    while all < f64::from(families) {
+        functions += 1;
+        all *= f64::from(functions) / f64::from(functions - k);
+    }
+    let mut subset: Vec<u32> = (0..k).collect();
+    let mut subsets = Vec::with_capacity(families as usize);
+    loop {
+        subsets.push(subset.clone());
+        // The last function that can move on does, and those behind it follow.
+        let movable = (0..k).rev().find(|&at| subset[at as usize] < functions - k + at);
+        let Some(at) = movable.filter(|_| subsets.len() < families as usize) else { return subsets };
+        let next = subset[at as usize] + 1;
+        subset.iter_mut().skip(at as usize).zip(next..).for_each(|(function, next)| *function = next);
+    }
 }
 
 /// The most keys of the simulation that predicts a fill: what is predicted then scatters by about one percent of the rate.
@@ -138,7 +169,7 @@ impl Grouped {
     ///
     /// ```
     /// use bouquet_theory::selection::Grouped;
-    /// assert_eq!(Grouped { bits: 1, hashes: 1, groups: 10, families: 1, passes: 0 }.table_bits(), 0);
+    /// assert_eq!(Grouped { bits: 1, hashes: 1, groups: 10, families: 1, passes: 0, subsets: false }.table_bits(), 0);
     /// ```
     pub fn table_bits(&self) -> u64 {
         self.groups.saturating_mul(u64::from(u32::BITS - self.families.saturating_sub(1).leading_zeros()))
@@ -149,7 +180,7 @@ impl Grouped {
     ///
     /// ```
     /// use bouquet_theory::selection::Grouped;
-    /// let shape = Grouped { bits: 10_000, hashes: 7, groups: 125, families: 64, passes: 3 };
+    /// let shape = Grouped { bits: 10_000, hashes: 7, groups: 125, families: 64, passes: 3, subsets: false };
     /// assert!(shape.fill(1_000) < 0.48 && shape.fill(0) == 0.0);
     /// ```
     pub fn fill(&self, n: u64) -> f64 {
@@ -168,9 +199,16 @@ impl Grouped {
         (0..keys).for_each(|_| starts[random.below(groups as u64) as usize + 1] += 1);
         (0..groups).for_each(|group| starts[group + 1] += starts[group]);
         let seeds: Vec<u64> = (0..keys).map(|_| random.next_u64()).collect();
+        let of_families = if self.subsets { subsets(hashes, self.families) } else { Vec::new() };
         let positions = |key: usize, family: u32, out: &mut Vec<u64>| {
-            let seed = mix(seeds[key].wrapping_add(u64::from(family)));
-            out.extend((0..hashes).map(|i| fastrange(mix(seed.wrapping_add(u64::from(i))), bits)));
+            let place = |seed: u64, i: u32| fastrange(mix(seed.wrapping_add(u64::from(i))), bits);
+            match of_families.get(family as usize) {
+                Some(functions) => out.extend(functions.iter().map(|&i| place(seeds[key], i))),
+                None => {
+                    let seed = mix(seeds[key].wrapping_add(u64::from(family)));
+                    out.extend((0..hashes).map(|i| place(seed, i)));
+                }
+            }
         };
         let selection = select(bits, &starts, self.families.clamp(1, 1 << 10), self.passes.min(8), positions);
         probability(selection.ones as f64 / bits as f64)
@@ -180,7 +218,7 @@ impl Grouped {
     ///
     /// ```
     /// use bouquet_theory::selection::Grouped;
-    /// let shape = Grouped { bits: 10_000, hashes: 7, groups: 125, families: 64, passes: 3 };
+    /// let shape = Grouped { bits: 10_000, hashes: 7, groups: 125, families: 64, passes: 3, subsets: false };
     /// assert!(shape.rate(1_000) < 0.0055);
     /// ```
     pub fn rate(&self, n: u64) -> f64 {
@@ -192,7 +230,7 @@ impl Grouped {
     ///
     /// ```
     /// use bouquet_theory::selection::Grouped;
-    /// let shape = Grouped::for_rate(1_000, 0.01, 8, 64, 3)?;
+    /// let shape = Grouped::for_rate(1_000, 0.01, 8, 64, 3, false)?;
     /// assert!(shape.bits + shape.table_bits() < 9_593, "what a plain filter takes");
     /// assert!(shape.rate(1_000) <= 0.01);
     /// # Ok::<(), bouquet_theory::Error>(())
@@ -201,14 +239,14 @@ impl Grouped {
     /// # Errors
     ///
     /// `Error::Parameter` for no keys, no group and rates that are none; `Error::TooLarge` beyond [`MAX_BITS`].
-    pub fn for_rate(n: u64, rate: f64, group: u64, families: u32, passes: u32) -> Result<Self> {
+    pub fn for_rate(n: u64, rate: f64, group: u64, families: u32, passes: u32, subsets: bool) -> Result<Self> {
         check_positive("items", n)?;
         check_positive("group", group)?;
         check_rate("fpr", rate)?;
         let shape = |bits_per_key: f64| {
             let hashes = (0.8 * bits_per_key).round().clamp(1.0, 64.0) as u32;
             let bits = (bits_per_key * n as f64).ceil().clamp(1.0, MAX_BITS as f64) as u64;
-            Grouped { bits, hashes, groups: n.div_ceil(group), families, passes }
+            Grouped { bits, hashes, groups: n.div_ceil(group), families, passes, subsets }
         };
         // The logarithm of the rate is nearly proportional to the bits per key. Three percent are kept for what the simulation does
         // not know.
@@ -323,4 +361,22 @@ pub fn plain_false_positives(bits: u64, n: u64, known: u64) -> f64 {
     let rate =
         super::standard::for_bits(bits, n).map_or(1.0, |Size { hashes, .. }| super::standard::rate(bits, n, hashes));
     known as f64 * rate
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subsets_differ_and_are_of_the_fewest_functions() {
+        let choose = |h: u32, k: u32| (0..k).fold(1.0, |all, i| all * f64::from(h - i) / f64::from(i + 1));
+        for (k, families) in [(1, 1), (1, 1_024), (6, 64), (7, 8), (7, 9), (13, 64), (64, 1), (64, 65), (64, 1_024)] {
+            let all = subsets(k, families);
+            assert_eq!(all.len(), families as usize);
+            assert!(all.is_sorted_by(|a, b| a < b), "in order, each once");
+            assert!(all.iter().all(|subset| subset.len() == k as usize && subset.is_sorted_by(|a, b| a < b)));
+            let functions = all.iter().flatten().max().unwrap() + 1;
+            assert!(functions == k || choose(functions - 1, k) < f64::from(families), "{k} of {functions}");
+        }
+    }
 }

@@ -204,6 +204,7 @@ impl CountingStore for MirroredCounters {
     };
 
     const IN_PLACE: bool = true;
+    const SHARED: bool = true;
 
     type Settings = CountingSettings;
 

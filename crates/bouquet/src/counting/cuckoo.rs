@@ -7,7 +7,7 @@ use crate::hash::{Digest, Hashing, SplitMix, fastrange, mix};
 use crate::kind::{ErrorClass, Facts, Kind, Parameter, Plan, Rates, Reply, Special, Stats, Takes, Text, common, kind};
 use crate::shell::{ByRate, Fields, Filter, Hashed, Mechanism, Put, Settings, Take, Tally, Test, fields};
 use crate::store::buckets::{Buckets, Shape};
-use crate::store::field_max;
+use crate::store::{Grain, field_max};
 use crate::theory::fingerprints;
 
 /// The registry's row.
@@ -223,6 +223,10 @@ impl Mechanism for CuckooTable {
 
     /// State: items, state of the generator, the entry that waits (0 for none) and its bucket, 8 bytes each. Store: the
     /// buckets.
+    fn grains(&self) -> Vec<Option<Grain>> {
+        vec![Some(self.table.grain())]
+    }
+
     fn encode<'a>(&'a self, items: u64, encoder: &mut Encoder<'a>) {
         let (entry, bucket) = self.victim.unwrap_or((0, 0));
         for number in [items, self.random.state(), entry, bucket] {

@@ -8,7 +8,7 @@ use crate::key::NEAR_BITS;
 use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Stats, Text, kind};
 use crate::shell::{Filter, Hashed, Mechanism, Put, Take, Tally, Test};
 use crate::store::buckets::Buckets;
-use crate::store::{Words, field_max};
+use crate::store::{Grain, Words, field_max};
 use crate::theory::fingerprints;
 
 mod places;
@@ -112,6 +112,10 @@ impl Mechanism for DLeftTable {
 
     /// State: items, insertions, cells in use, 8 bytes each; entries of the stash, 4 bytes. Stores: the buckets, subtable
     /// after subtable; the stash, two words per entry: fingerprint and count.
+    fn grains(&self) -> Vec<Option<Grain>> {
+        vec![Some(self.table.grain())]
+    }
+
     fn encode<'a>(&'a self, items: u64, encoder: &mut Encoder<'a>) {
         for number in [items, self.inserted, self.used] {
             encoder.state().u64(number);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::capability::{Entry, Listing, Multiplicity, NoteType};
-use crate::codec::{Decoder, Encoder};
+use crate::codec::{Decoder, Encoder, Grain};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::key::Key;
@@ -210,6 +210,10 @@ impl Mechanism for Elements {
     }
 
     /// Store: the cells. Names are not part of it.
+    fn grains(&self) -> Vec<Option<Grain>> {
+        vec![Some(self.table.grain())]
+    }
+
     fn encode<'a>(&'a self, _: u64, encoder: &mut Encoder<'a>) {
         encoder.words(self.table.words());
     }

@@ -1,7 +1,7 @@
 #![doc = include_str!("quotient.md")]
 
 use crate::capability::{Multiplicity, NoteType};
-use crate::codec::{Decoder, Encoder};
+use crate::codec::{Decoder, Encoder, Grain};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::kind::{ErrorClass, Facts, Kind, Plan, Rates, Reply, Special, Stats, Takes, Text, kind};
@@ -156,6 +156,17 @@ impl Mechanism for QuotientTable {
 
     /// Stores: rank-select, the occupieds, the runends, the remainders and the offsets; three-bit, the slots. The numbers
     /// follow from them.
+    fn grains(&self) -> Vec<Option<Grain>> {
+        let grain = |name, width| Some(Grain { name, width, group: 1 });
+        match &self.slots {
+            Slots::Ranked(_) => {
+                let remainders = grain("remainders", self.shape.remainder);
+                vec![grain("occupied", 1), grain("run ends", 1), remainders, grain("offsets", 8)]
+            }
+            Slots::ThreeBit(_) => vec![grain("remainders with three bits", self.shape.remainder + 3)],
+        }
+    }
+
     fn encode<'a>(&'a self, _items: u64, encoder: &mut Encoder<'a>) {
         let stores = self.stores();
         encoder.copied(|encoder| stores.iter().for_each(|store| encoder.bits(store)));

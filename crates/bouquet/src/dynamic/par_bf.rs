@@ -206,6 +206,7 @@ impl Mechanism for Lists {
     };
 
     const OWN_ITEMS: bool = true;
+    const SHARED: bool = true;
 
     const SPECIALS: &'static [Special<ParBf>] = &[
         Special::ask("lists", Takes::Nothing, "the keys of every sub-filter, list by list", |filter, _| {

@@ -85,6 +85,7 @@ impl<L: Access> Mechanism for Bits<L> {
     const CODED: bool = L::CODED;
     // A coded store has no fixed size.
     const IN_PLACE: bool = !L::CODED;
+    const SHARED: bool = true;
 
     const SPECIALS: &'static [Special<BitFilter<L>>] =
         if L::HALVES { &[Self::POSITIONS, Self::HALVE] } else { &[Self::POSITIONS] };

@@ -224,7 +224,7 @@ impl<K: BlockKind> Blocks<K> {
 
     /// The j-th block of a digest.
     #[inline(always)]
-    fn block(&self, digest: Digest, j: u32) -> u64 {
+    pub(super) fn block(&self, digest: Digest, j: u32) -> u64 {
         let word = match j {
             0 => digest.h1,
             1 => digest.derive(1).h1,

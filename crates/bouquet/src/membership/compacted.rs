@@ -2,13 +2,15 @@
 
 use crate::capability::NoteType;
 use crate::codec::{Decoder, Encoder};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, same};
 use crate::hash::{Digest, Hashing, fastrange, mix};
 use crate::key::Key;
 use crate::kind::{
-    ErrorClass, Facts, Figure, Kind, Made, Parameter, Plan, Rates, Setting, Special, Stats, Takes, Text, common, kind,
+    ErrorClass, Facts, Figure, Kind, Made, Parameter, Plan, Rates, Reply, Setting, Special, Stats, Takes, Text, common,
+    kind,
 };
-use crate::membership::standard::{Bloom, BloomSettings};
+use crate::membership::Layout;
+use crate::membership::standard::{Bloom, BloomSettings, Flat};
 use crate::parts::bit_array::{self, BitArray, flat_places};
 use crate::parts::bit_stream::{BitReader, BitWriter};
 use crate::parts::chosen::digests;
@@ -241,12 +243,24 @@ impl Mechanism for PackedColumns {
         parameters: &[],
     };
 
-    const SPECIALS: &'static [Special<Compacted>] = &[Special::ask(
-        "unpacked",
-        Takes::Nothing,
-        "the vector as a standard filter, without what is lost",
-        |filter, _| Ok(Made::reply(filter.unpacked()?)),
-    )];
+    const SPECIALS: &'static [Special<Compacted>] = &[
+        Special::ask(
+            "unpacked",
+            Takes::Nothing,
+            "the vector as a standard filter, without what is lost",
+            |filter, _| Ok(Made::reply(filter.unpacked()?)),
+        ),
+        Special::act(
+            "pack",
+            Takes::Filter,
+            "packs a standard filter (reduction=fastrange) of the same bits, hashes and seed in the place of what is here",
+            |filter, other| {
+                let refused = |_| Error::parameter("argument", "a filter of kind `standard`", "something else");
+                filter.pack(other.filter().map_err(refused)?)?;
+                Ok(Reply::Done)
+            },
+        ),
+    ];
 
     type Settings = CompactedSettings;
 
@@ -415,6 +429,62 @@ impl Compacted {
     pub fn with_size<K: Key>(bits: u64, hashes: u32, keys: impl IntoIterator<Item = K>) -> Result<Self> {
         let settings = CompactedSettings { bits: Some(bits), hashes: Some(hashes), ..Default::default() };
         Self::from_keys(&settings, &Hashing::default(), keys)
+    }
+
+    /// A standard filter, packed from this many rows. Its bits must be whole rows, and its positions those of `reduction=fastrange`.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, BloomSettings, Compacted, hash::Reduction, membership::Reducing};
+    /// let reduction = Some(Reducing::By(Reduction::Fastrange));
+    /// let settings = BloomSettings { bits: Some(60_000), hashes: Some(3), reduction, ..Default::default() };
+    /// let mut sparse = Bloom::with(settings)?;
+    /// sparse.insert("rose");
+    /// let packed = Compacted::of_bloom(&sparse, 6)?;
+    /// assert!(packed.contains("rose") && packed.stats().bits == 30_000);
+    /// assert!(Compacted::of_bloom(&Bloom::with_size(60_000, 3)?, 6).is_err(), "its positions come from shorter words");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn of_bloom(bloom: &Bloom, blocks: u32) -> Result<Self> {
+        let (bits, hashes) = (Some(bloom.bits().len()), Some(bloom.hashes()));
+        let asked = CompactedSettings { bits, hashes, blocks: Some(blocks), ..Default::default() };
+        let settings = PackedColumns::resolve(&asked)?;
+        let shape = Shape::of(&settings)?;
+        same("bits", shape.places.counters(), bloom.bits().len())?;
+        let plain = shape.places.plain()?;
+        if *bloom.layout() != plain {
+            let of = |layout: &Flat| {
+                let BloomSettings { family, reduction, .. } = layout.settings(BloomSettings::default());
+                format!("{family:?}, {reduction:?}")
+            };
+            let (left, right) = (of(&plain), of(bloom.layout()));
+            return Err(Error::Incompatible { field: "family and reduction".into(), left, right });
+        }
+        let packed = PackedColumns::pack(shape, bloom.bits(), bloom.hashing.seed())?;
+        Ok(Self::of_parts(packed, settings, &bloom.hashing, bloom.items()))
+    }
+
+    /// Packs a standard filter in the place of what is here, which must have its size and hashing.
+    ///
+    /// ```
+    /// use bouquet::{Bloom, BloomSettings, Compacted, hash::Reduction, membership::Reducing};
+    /// let reduction = Some(Reducing::By(Reduction::Fastrange));
+    /// let settings = BloomSettings { bits: Some(60_000), hashes: Some(3), reduction, ..Default::default() };
+    /// let mut sparse = Bloom::with(settings)?;
+    /// sparse.insert("rose");
+    /// let mut packed = Compacted::with_size(60_000, 3, [] as [&str; 0])?;
+    /// packed.pack(&sparse)?;
+    /// assert!(packed.contains("rose"));
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn pack(&mut self, bloom: &Bloom) -> Result<()> {
+        let Shape { places, blocks } = self.mechanism.shape;
+        same("bits", places.counters(), bloom.bits().len())?;
+        same("hashes", places.hashes(), bloom.hashes())?;
+        same("hashing", &self.hashing, &bloom.hashing)?;
+        let CompactedSettings { items, fpr, loss, .. } = self.settings();
+        *self = Self::of_bloom(bloom, blocks)?;
+        self.settings = CompactedSettings { items, fpr, loss, ..self.settings() };
+        Ok(())
     }
 
     /// The vector as a standard filter: what was lost is not in it, what was invented is.

@@ -272,7 +272,8 @@ impl EnergyEfficient {
         staged.scheduler.arrived = staged.scheduler.arrived.saturating_add(1);
         let tested = if is_full { hashes } else { staged.scheduler.first };
         let hit = staged.all_hit(digest, 0..tested);
-        let mut work = Work { evaluations: tested.into(), accesses: tested.into(), stages: 1, ..Work::default() };
+        let accesses = staged.accesses(tested);
+        let mut work = Work { evaluations: tested.into(), accesses, stages: 1, ..Work::default() };
         if hit && tested < hashes {
             staged.work.add(&work);
             let Adaptive { queue, tick, token, .. } = &mut staged.scheduler;
@@ -301,7 +302,7 @@ impl EnergyEfficient {
         let now = staged.scheduler.tick.saturating_add(1);
         for _ in 0..staged.scheduler.served {
             let Some(Waiting { token, digest, tested, tick }) = staged.scheduler.queue.pop_front() else { break };
-            let (mut evaluations, mut present) = (0, true);
+            let (mut evaluations, mut present) = (0u32, true);
             for i in (0..hashes).filter(|i| tested >> i & 1 == 0) {
                 evaluations += 1;
                 if !staged.hits(digest, i) {
@@ -310,8 +311,9 @@ impl EnergyEfficient {
                 }
             }
             let ticks = now.saturating_sub(tick).saturating_add(1);
-            let positives = u64::from(present);
-            staged.work.add(&Work { queries: 1, positives, evaluations, accesses: evaluations, stages: 1, ticks });
+            let (positives, accesses) = (u64::from(present), staged.accesses(evaluations));
+            let evaluations = evaluations.into();
+            staged.work.add(&Work { queries: 1, positives, evaluations, accesses, stages: 1, ticks });
             staged.scheduler.answered(present);
             found.push((token, present));
         }

@@ -403,6 +403,30 @@ impl Golomb {
         hash_value(self.mechanism.code, self.mechanism.values.shape.range, &self.hashing, key)
     }
 
+    /// The set of a message that [`to_message`](Self::to_message) made, or another program: with `code=bip158` a block filter, whose hashing
+    /// is keyed with the first 16 bytes of the block's hash. What is not the one code of its values is refused.
+    ///
+    /// ```
+    /// use bouquet::{Golomb, GolombSettings, hash::{Hashing, Secret}, membership::golomb::GapCode};
+    /// let settings = GolombSettings { code: Some(GapCode::Bip158), ..Default::default() };
+    /// let block = Hashing::keyed(Secret::new(&[7; 16])?);
+    /// let message = Golomb::from_keys(&settings, &block, ["rose", "lily"])?.to_message()?;
+    /// let received = Golomb::from_message(&message, &settings, &block)?;
+    /// assert!(received.contains("rose") && !received.contains("thistle"));
+    /// assert!(Golomb::from_message(&message[..4], &settings, &block).is_err());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn from_message(message: &[u8], settings: &GolombSettings, hashing: &Hashing) -> Result<Self> {
+        let wrong = |found: &str| Error::corrupt("message", "the number of hash values and the code of as many", found);
+        let (count, code) = read_compact_size(message).ok_or_else(|| wrong("no number"))?;
+        // The range follows from the number of values, unless it is given.
+        let sized = GolombSettings { items: Some(count.max(1)), ..settings.clone() };
+        let settings = CodedSet::resolve(&sized)?;
+        let empty = CodedSet::empty(&settings, hashing)?;
+        let values = Coded::from_bytes(empty.values.shape, count, code)?.ok_or_else(|| wrong("another"))?;
+        Ok(Self::of_parts(CodedSet { values, ..empty }, settings, hashing, 0))
+    }
+
     /// The number of hash values as Bitcoin's compact size, then their code. With code `bip158` the reader computes the range
     /// from that number: a set that was merged has another, and no message.
     ///
@@ -428,6 +452,20 @@ impl Golomb {
         message.extend(self.mechanism.values.bytes());
         Ok(message)
     }
+}
+
+/// Reads what [`compact_size`] writes; `None` if it is cut off, or longer than the number takes.
+fn read_compact_size(message: &[u8]) -> Option<(u64, &[u8])> {
+    let (&first, rest) = message.split_first()?;
+    let bytes = match first {
+        0xFD => 2,
+        0xFE => 4,
+        0xFF => 8,
+        number => return Some((number.into(), rest)),
+    };
+    let (digits, rest) = rest.split_at_checked(bytes)?;
+    let number = digits.iter().rev().fold(0, |number, &digit| number << 8 | u64::from(digit));
+    (compact_size(number).len() == bytes + 1).then_some((number, rest))
 }
 
 /// A number as Bitcoin writes it: one byte up to 252, else a byte that tells the length and 2, 4 or 8 bytes.

@@ -8,10 +8,10 @@ use crate::key::Key;
 use crate::kind::{ErrorClass, Facts, Figure, Kind, Parameter, Plan, Rates, Setting, Stats, Text, common, kind};
 use crate::parts::bit_array::{self, BitArray, flat_places};
 use crate::parts::chosen::{self, digests, in_family};
-use crate::parts::counter_array::Placement;
-use crate::shell::{Far, Fields, Filter, Gather, Hashed, Mechanism, Settings, Test, fields};
+use crate::shell::{Choice, Far, Fields, Filter, Gather, Hashed, Mechanism, Settings, Test, choices, fields};
+use crate::simd::prefetch;
 use crate::store::Counters;
-use crate::theory::selection::{Grouped, select};
+use crate::theory::selection::{Grouped, select, subsets};
 
 /// The registry's row.
 pub const KIND: Kind = kind!(PartitionedHashing);
@@ -27,10 +27,36 @@ pub const KIND: Kind = kind!(PartitionedHashing);
 /// ```
 pub type PartitionedHashing = Filter<GroupedBits>;
 
+/// What a group chooses among.
+///
+/// ```
+/// use bouquet::{PartitionedHashing, PartitionedHashingSettings, hash::Hashing};
+/// use bouquet::membership::partitioned_hashing::FamilyChoice;
+/// let choice = Some(FamilyChoice::Subsets);
+/// let settings = PartitionedHashingSettings { bits: Some(8_000), hashes: Some(6), choice, ..Default::default() };
+/// let filter = PartitionedHashing::from_keys(&settings, &Hashing::default(), (0..1_000u64).collect::<Vec<_>>())?;
+/// assert!((0..1_000u64).all(|key| filter.contains(&key)));
+/// # Ok::<(), bouquet::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FamilyChoice {
+    /// Seeds, each with k functions of its own.
+    Seeds,
+    /// k of a few functions that all groups share.
+    Subsets,
+}
+
+choices!(FamilyChoice { Seeds = "seeds", Subsets = "subsets" });
+
 const BITS: Parameter =
     Parameter { help: "size in bits, with the table of families, instead of a rate", ..common::BITS };
 const GROUP: Parameter = Parameter::count("group", "keys per group, on average", 1, 1 << 20).or(8);
 const FAMILIES: Parameter = Parameter::count("families", "hash families that are tried for a group", 1, 1 << 10).or(64);
+const CHOICE: Parameter = Parameter::choice(
+    "choice",
+    "what a group chooses among: seeds, each with functions of its own; or subsets, k of a few functions that all groups share",
+    FamilyChoice::WORDS,
+);
 const PASSES: Parameter = Parameter::count("passes", "times that all groups choose again", 0, 8).or(3);
 
 /// The settings of a filter of groups.
@@ -56,6 +82,8 @@ pub struct PartitionedHashingSettings {
     pub group: Option<u64>,
     /// Families that are tried for a group.
     pub families: Option<u32>,
+    /// What families are.
+    pub choice: Option<FamilyChoice>,
     /// Times that all groups choose again.
     pub passes: Option<u32>,
 }
@@ -68,6 +96,7 @@ impl Settings for PartitionedHashingSettings {
         hashes: common::HASHES,
         group: GROUP,
         families: FAMILIES,
+        choice: CHOICE,
         passes: PASSES,
     ];
 }
@@ -77,11 +106,12 @@ fn shape(settings: &PartitionedHashingSettings) -> Result<Grouped> {
     let items = common::ITEMS.need(settings.items)?;
     let (group, families, passes): (u64, u32, u32) =
         (GROUP.need(settings.group)?, FAMILIES.need(settings.families)?, PASSES.need(settings.passes)?);
+    let subsets = CHOICE.need(settings.choice)? == FamilyChoice::Subsets;
     let Some(bits) = settings.bits else {
-        let found = Grouped::for_rate(items, common::FPR.need(settings.fpr)?, group, families, passes)?;
+        let found = Grouped::for_rate(items, common::FPR.need(settings.fpr)?, group, families, passes, subsets)?;
         return Ok(Grouped { hashes: settings.hashes.unwrap_or(found.hashes), ..found });
     };
-    let mut shape = Grouped { bits, hashes: 1, groups: items.div_ceil(group), families, passes };
+    let mut shape = Grouped { bits, hashes: 1, groups: items.div_ceil(group), families, passes, subsets };
     shape.bits = bits.checked_sub(shape.table_bits()).filter(|&bits| bits > 0).ok_or_else(|| {
         Error::parameter("bits", format!("more than the {} of the table of families", shape.table_bits()), bits)
     })?;
@@ -91,12 +121,16 @@ fn shape(settings: &PartitionedHashingSettings) -> Result<Grouped> {
 }
 
 /// One vector of bits for all groups, and the family of each.
+///
+/// With `choice=subsets` function i of a key gives the position of the word `digest.derive(i + 1).h1` by fastrange.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupedBits {
     shape: Grouped,
     array: BitArray,
     /// None where there is but one family.
     table: Option<Counters>,
+    /// The functions of each family, where they are shared; else none.
+    subsets: Vec<Vec<u32>>,
 }
 
 /// The empty table of a shape.
@@ -111,11 +145,29 @@ impl GroupedBits {
         fastrange(digest.derive(0).h1, self.shape.groups)
     }
 
-    /// The digest of a key in the family of its group.
+    /// Nothing in this shape, with that table.
+    fn of(shape: Grouped, array: BitArray, table: Option<Counters>) -> Self {
+        let subsets = if shape.subsets { subsets(shape.hashes, shape.families) } else { Vec::new() };
+        GroupedBits { shape, array, table, subsets }
+    }
+
+    /// The family of a key's group.
     #[inline]
-    fn chosen(&self, digest: Digest) -> Digest {
-        let family = self.table.as_ref().map_or(0, |table| table.get(self.group(digest)));
-        in_family(digest, family)
+    fn family(&self, digest: Digest) -> u64 {
+        self.table.as_ref().map_or(0, |table| table.get(self.group(digest)))
+    }
+
+    /// Visits the positions of a key in a family until `visit` answers false, and says whether it never did.
+    #[inline]
+    fn all(&self, digest: Digest, family: u64, mut visit: impl FnMut(u64) -> bool) -> bool {
+        // Tables of damaged frames may name families that there are not.
+        match self.subsets.get(family as usize).or(self.subsets.first()) {
+            Some(functions) => {
+                let place = |&i: &u32| fastrange(digest.derive(u64::from(i) + 1).h1, self.shape.bits);
+                functions.iter().map(place).all(visit)
+            }
+            None => self.array.places.all(in_family(digest, family), &mut visit),
+        }
     }
 }
 
@@ -155,7 +207,7 @@ impl Mechanism for GroupedBits {
     fn empty(settings: &PartitionedHashingSettings, _: &Hashing) -> Result<Self> {
         let shape = shape(settings)?;
         let array = BitArray::zeroed(flat_places(shape.bits, shape.hashes)?)?;
-        Ok(GroupedBits { shape, array, table: table(&shape)? })
+        Ok(Self::of(shape, array, table(&shape)?))
     }
 
     fn domain(settings: &PartitionedHashingSettings) -> String {
@@ -190,7 +242,7 @@ impl Mechanism for GroupedBits {
         let array = BitArray { places, bits: decoder.bits(shape.bits)? };
         let width = (shape.table_bits() / shape.groups) as u32;
         let table = if width > 0 { Some(decoder.cells(shape.groups, width)?) } else { None };
-        Ok((GroupedBits { shape, array, table }, items))
+        Ok((Self::of(shape, array, table), items))
     }
 
     #[inline]
@@ -200,14 +252,24 @@ impl Mechanism for GroupedBits {
 
     #[inline]
     fn prefetch(&self, digest: Digest) {
-        self.array.prefetch(self.chosen(digest));
+        if self.subsets.is_empty() {
+            return self.array.prefetch(in_family(digest, self.family(digest)));
+        }
+        self.all(digest, self.family(digest), |place| {
+            prefetch(self.array.bits.words(), (place / 64) as usize);
+            true
+        });
     }
 }
 
 impl Test for GroupedBits {
     #[inline]
     fn test(&self, key: Hashed<'_>) -> bool {
-        self.array.all_set(self.chosen(key.digest))
+        let family = self.family(key.digest);
+        if self.subsets.is_empty() {
+            return self.array.all_set(in_family(key.digest, family));
+        }
+        self.all(key.digest, family, |place| self.array.bits.get(place))
     }
 }
 
@@ -225,20 +287,28 @@ impl Gather for GroupedBits {
         let mut filter = Self::empty(&settings, hashing)?;
         let mut digests = digests(&Self::hashing(&settings, hashing), keys);
         digests.sort_by_key(|&digest| filter.group(digest));
-        let (shape, places) = (filter.shape, filter.array.places);
+        let shape = filter.shape;
         let mut starts = vec![0usize; shape.groups as usize + 1];
         digests.iter().for_each(|&digest| starts[filter.group(digest) as usize + 1] += 1);
         (0..shape.groups as usize).for_each(|group| starts[group + 1] += starts[group]);
         let positions = |key: usize, family: u32, out: &mut Vec<u64>| {
-            out.extend(places.of(in_family(digests[key], family.into())));
+            filter.all(digests[key], family.into(), |place| {
+                out.push(place);
+                true
+            });
         };
         let selection = select(shape.bits, &starts, shape.families, shape.passes, positions);
         if let Some(table) = &mut filter.table {
             (0..).zip(&selection.families).for_each(|(group, &family)| table.set(group, family.into()));
         }
+        let mut places = Vec::new();
         for &digest in &digests {
-            let chosen = filter.chosen(digest);
-            filter.array.set_all(chosen);
+            places.clear();
+            filter.all(digest, filter.family(digest), |place| {
+                places.push(place);
+                true
+            });
+            places.iter().for_each(|&place| _ = filter.array.bits.set(place));
         }
         Ok((settings, filter, digests.len() as u64))
     }

@@ -9,9 +9,12 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing, fastrange};
 use crate::key::{BATCH, Key, digest_batch};
 use crate::kind::{Facts, Figure, Plan, Rates, Reply, Setting, Special, Stats, Takes};
+use crate::membership::Blocks;
 use crate::membership::banked::{BankedSettings, Banks};
+use crate::membership::blocked::{BlockedKind, BlockedSettings};
 use crate::membership::partitioned::{PartitionedSettings, Slices};
 use crate::membership::standard::{BloomSettings, Flat};
+use crate::membership::ultra_fast::{Split, UltraFastSettings};
 use crate::membership::{Layout, Sizes};
 use crate::shell::{Code, Filter, Gauge, Hashed, Mechanism, Meet, Put, Settings, Test, Unite, choices};
 use crate::simd::prefetch;
@@ -34,9 +37,19 @@ pub enum BaseLayout {
     Sliced,
     /// In k different banks, as in `banked`.
     Banked,
+    /// Within a cache line, as in `blocked`.
+    Blocked,
+    /// One in each word of a block, as in `ultra-fast`.
+    UltraFast,
 }
 
-choices!(BaseLayout { Flat = "flat", Sliced = "sliced", Banked = "banked" });
+choices!(BaseLayout {
+    Flat = "flat",
+    Sliced = "sliced",
+    Banked = "banked",
+    Blocked = "blocked",
+    UltraFast = "ultra-fast",
+});
 
 /// Settings with the sizes of a base filter.
 pub trait StagedSettings: Settings {
@@ -109,7 +122,7 @@ pub struct Work {
     pub positives: u64,
     /// Hash functions that were computed.
     pub evaluations: u64,
-    /// Bits that were read.
+    /// Bits that were read, or blocks where a key has one.
     pub accesses: u64,
     /// Stages that were entered.
     pub stages: u64,
@@ -150,6 +163,8 @@ enum Base {
     Flat(Flat),
     Sliced(Slices),
     Banked(Banks),
+    Blocked(Blocks<BlockedKind>),
+    UltraFast(Split),
 }
 
 /// The same expression for each layout.
@@ -159,6 +174,8 @@ macro_rules! of_base {
             Base::Flat($layout) => $what,
             Base::Sliced($layout) => $what,
             Base::Banked($layout) => $what,
+            Base::Blocked($layout) => $what,
+            Base::UltraFast($layout) => $what,
         }
     };
 }
@@ -176,6 +193,12 @@ impl Base {
             BaseLayout::Banked => {
                 Base::Banked(Banks::plan(&BankedSettings { items, fpr, bits, hashes, ..Default::default() })?)
             }
+            BaseLayout::Blocked => {
+                Base::Blocked(Blocks::plan(&BlockedSettings { items, fpr, bits, hashes, ..Default::default() })?)
+            }
+            BaseLayout::UltraFast => {
+                Base::UltraFast(Split::plan(&UltraFastSettings { items, fpr, bits, hashes, ..Default::default() })?)
+            }
         })
     }
 
@@ -184,6 +207,8 @@ impl Base {
             Base::Flat(_) => BaseLayout::Flat,
             Base::Sliced(_) => BaseLayout::Sliced,
             Base::Banked(_) => BaseLayout::Banked,
+            Base::Blocked(_) => BaseLayout::Blocked,
+            Base::UltraFast(_) => BaseLayout::UltraFast,
         }
     }
 
@@ -203,13 +228,39 @@ impl Base {
             Base::Flat(flat) => fastrange(word, flat.bits()),
             Base::Sliced(slices) => i * slices.slice_bits() + fastrange(word, slices.slice_bits()),
             Base::Banked(banks) => (banks.first(digest) ^ i) * banks.rows() + fastrange(word, banks.rows()),
+            Base::Blocked(blocks) => {
+                let block = u64::from(blocks.shape().block_bits);
+                blocks.block(digest, 0) * block + fastrange(word, block)
+            }
+            Base::UltraFast(split) => {
+                let lane = split.lane_bits();
+                split.block(digest) * split.block_bits() + i * lane + fastrange(word, lane)
+            }
+        }
+    }
+
+    /// What a query that computes so many functions reads: a bit for each, or the one block that all of them lie in.
+    fn accesses(&self, evaluations: u32) -> u64 {
+        match self {
+            Base::Flat(_) | Base::Sliced(_) | Base::Banked(_) => evaluations.into(),
+            Base::Blocked(_) | Base::UltraFast(_) => u64::from(evaluations > 0),
+        }
+    }
+
+    /// The parts of the store that fill each for itself and of which a key has one.
+    fn part_bits(&self) -> u64 {
+        match self {
+            Base::Flat(_) | Base::Sliced(_) | Base::Banked(_) => self.bits(),
+            Base::Blocked(blocks) => blocks.shape().block_bits.into(),
+            Base::UltraFast(split) => split.block_bits(),
         }
     }
 }
 
 /// Bits, and the scheduler of their probes.
 ///
-/// Position i is that of the word `digest.derive(i).h1` by fastrange: among all bits, in slice i, or in the i-th bank of the key.
+/// Position i is that of the word `digest.derive(i).h1` by fastrange: among all bits, in slice i, in the i-th bank of the key, in its
+/// block, or in word i of its block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Staged<S> {
     base: Base,
@@ -255,7 +306,13 @@ impl<S: Scheduler> Staged<S> {
         self.ones as f64 / self.bits.len().max(1) as f64
     }
 
-    /// One evaluation and one access: whether function i hits.
+    /// What is read by a query that computes so many functions.
+    #[inline]
+    pub(super) fn accesses(&self, evaluations: u32) -> u64 {
+        self.base.accesses(evaluations)
+    }
+
+    /// One evaluation: whether function i hits.
     #[inline]
     pub(super) fn hits(&self, digest: Digest, i: u32) -> bool {
         self.bits.get(self.base.position(digest, i))
@@ -273,7 +330,7 @@ impl<S: Scheduler> Staged<S> {
         for stage in self.scheduler.stages(self.hashes()) {
             work.stages += 1;
             work.evaluations += u64::from(stage);
-            work.accesses += u64::from(stage);
+            work.accesses = self.accesses(from + stage);
             if !self.all_hit(digest, from..from + stage) {
                 return work;
             }
@@ -560,7 +617,11 @@ impl<S: Scheduler> Filter<Staged<S>> {
     #[must_use]
     pub fn expected_cost(&self, positive: f64) -> f64 {
         let staged = &self.mechanism;
-        pipeline::cost(&staged.scheduler.stages(staged.hashes()), staged.fill(), positive)
+        let (stages, part) = (staged.scheduler.stages(staged.hashes()), staged.base.part_bits());
+        let fill = |start| staged.bits.count_ones_in(start, start + part) as f64 / part as f64;
+        let starts = (0..staged.bits.len()).step_by(part as usize);
+        let sum: f64 = starts.map(|start| pipeline::cost(&stages, fill(start), positive)).sum();
+        sum * part as f64 / staged.bits.len() as f64
     }
 }
 

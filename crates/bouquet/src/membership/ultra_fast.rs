@@ -147,8 +147,14 @@ const PARQUET_MAX_BLOCKS: u64 = 1 << 31;
 
 impl Split {
     #[inline(always)]
-    fn block_bits(&self) -> u64 {
+    pub(super) fn block_bits(&self) -> u64 {
         u64::from(self.lanes * self.lane_bits)
+    }
+
+    /// The bits of a word of a block.
+    #[inline(always)]
+    pub(super) fn lane_bits(&self) -> u64 {
+        self.lane_bits.into()
     }
 
     fn theory(&self) -> blocks::Layout {
@@ -156,7 +162,7 @@ impl Split {
     }
 
     #[inline(always)]
-    fn block(&self, digest: Digest) -> u64 {
+    pub(super) fn block(&self, digest: Digest) -> u64 {
         fastrange(digest.h1 & self.chooser, self.blocks)
     }
 

@@ -81,6 +81,9 @@ pub trait CountingStore: CounterStore + Send + Sync + 'static {
     /// Whether the stores keep their size and place whatever happens, unless the policy is `widen`.
     const IN_PLACE: bool;
 
+    /// Whether threads can share them, in [`shared`](crate::shared).
+    const SHARED: bool = false;
+
     /// Whether a key all of whose counters are frozen cannot be removed. Otherwise it is, and nothing changes.
     const KEEPS_FROZEN_KEYS: bool = false;
 
@@ -221,6 +224,7 @@ impl<S: CountingStore> CountingOver<S> {
 impl<S: CountingStore> Mechanism for CountingOver<S> {
     const FACTS: Facts = S::FACTS;
     const IN_PLACE: bool = S::IN_PLACE;
+    const SHARED: bool = S::SHARED;
     const NEAR: u64 = NEAR_BITS;
     const SPECIALS: &'static [Special<Filter<Self>>] = S::SPECIALS;
 

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::parts::peel::{self, peel_cells};
 use crate::parts::slices::HashWords;
-use crate::store::{Words, read_field, write_field};
+use crate::store::{Grain, Words, read_field, write_field};
 
 /// The most cells per entry.
 pub(crate) const MAX_HASHES: usize = 8;
@@ -128,6 +128,11 @@ impl<S: Sums> SummedCells<S> {
     #[cfg(test)]
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         self.words.as_mut_slice()
+    }
+
+    /// What its cells are.
+    pub(crate) fn grain(&self) -> Grain {
+        Grain { name: "cells of sums", width: S::COUNT_BITS + self.sums.bits(), group: 1 }
     }
 
     pub(crate) fn bits(&self) -> u64 {

@@ -1,7 +1,7 @@
 #![doc = include_str!("iblt.md")]
 
 use crate::capability::{Answer, Entry, Listing, Multiplicity, Note, NoteType, Value};
-use crate::codec::{Decoder, Encoder};
+use crate::codec::{Decoder, Encoder, Grain};
 use crate::error::{Error, Result};
 use crate::hash::Hashing;
 use crate::key::Key;
@@ -203,6 +203,10 @@ impl Mechanism for Pairs {
     }
 
     /// Store: the cells.
+    fn grains(&self) -> Vec<Option<Grain>> {
+        vec![Some(self.table.grain())]
+    }
+
     fn encode<'a>(&'a self, _: u64, encoder: &mut Encoder<'a>) {
         encoder.words(self.table.words());
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use super::records::{self, Accumulator, Found, MAX_BYTES, cells_for, rates};
 use crate::capability::{Entry, Estimate, Listing, NoteType};
-use crate::codec::{Decoder, Encoder};
+use crate::codec::{Decoder, Encoder, Grain};
 use crate::error::{Error, Result, same};
 use crate::hash::Hashing;
 use crate::key::Key;
@@ -293,6 +293,10 @@ impl Mechanism for Table {
     }
 
     /// Stores: the cells, and those of each stratum.
+    fn grains(&self) -> Vec<Option<Grain>> {
+        vec![Some(self.table.grain())]
+    }
+
     fn encode<'a>(&'a self, _: u64, encoder: &mut Encoder<'a>) {
         encoder.words(self.table.words());
         if let Some(strata) = &self.strata {

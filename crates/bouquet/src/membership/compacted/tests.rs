@@ -1,7 +1,7 @@
 use super::*;
 use crate::AnyFilter;
 use crate::kind::{Argument, Config, Reply};
-use crate::membership::testing::{built, share_found};
+use crate::membership::testing::{built, filled, share_found};
 use crate::theory::spread::test_sigma_conditional;
 
 /// 20,000 columns of 6 rows, 2,000 keys of 3 positions: the rates of both errors are those of theory at the filter's own fill.
@@ -67,6 +67,26 @@ fn unpacking_gives_a_standard_filter_with_the_same_answers() {
     let (here, there) = (filter.contains().unwrap(), bloom.contains().unwrap());
     assert!((0..20_000u64).map(u64::to_le_bytes).all(|key| here.contains(&key) == there.contains(&key)));
     assert_eq!(bloom.stats().fill, filter.stats().fill);
+}
+
+#[test]
+fn a_standard_filter_is_packed_as_if_its_keys_had_been() {
+    let sizes = [("bits", "6000"), ("hashes", "3")];
+    let standard = crate::registry::find("standard").unwrap();
+    let sparse = filled(standard, &[&sizes[..], &[("reduction", "fastrange")]].concat(), 300, 4);
+    let mut packed = built(&KIND, &sizes, 0, 4);
+    packed.act("pack", sparse.as_argument()).unwrap();
+    assert_eq!(packed.to_bytes(), built(&KIND, &sizes, 300, 4).to_bytes());
+    // Others are refused, and change nothing.
+    let others = [
+        filled(standard, &sizes, 300, 4),
+        filled(standard, &[("bits", "6006"), ("hashes", "3"), ("reduction", "fastrange")], 300, 4),
+        filled(standard, &[&sizes[..], &[("reduction", "fastrange")]].concat(), 300, 5),
+        packed.clone(),
+    ];
+    let before = packed.to_bytes();
+    assert!(others.iter().all(|other| packed.act("pack", other.as_argument()).is_err()));
+    assert_eq!(packed.to_bytes(), before);
 }
 
 #[test]

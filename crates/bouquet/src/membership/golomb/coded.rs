@@ -99,6 +99,35 @@ impl Coded {
         bytes.take(self.len.div_ceil(8) as usize).collect()
     }
 
+    /// The numbers of a code in [bytes](Self::bytes); `None` if it is not the one code of so many.
+    pub(super) fn from_bytes(shape: Shape, count: u64, bytes: &[u8]) -> Result<Option<Self>> {
+        let len = 8 * bytes.len() as u64;
+        // Every code has a bit at least.
+        if count > len {
+            return Ok(None);
+        }
+        let words: Vec<u64> = bytes
+            .chunks(8)
+            .map(|chunk| {
+                let mut word = [0; 8];
+                word[..chunk.len()].copy_from_slice(chunk);
+                u64::from_le_bytes(word)
+            })
+            .collect();
+        let (mut reader, mut last, mut numbers) = (BitReader::new(&words, 0, len), 0u64, Vec::new());
+        for number in 0..count {
+            let next = shape.read(&mut reader).and_then(|gap| last.checked_add(gap));
+            let is_new = |next: &u64| number == 0 || shape.repeats || *next > last;
+            match next.filter(|next| *next < shape.range && is_new(next)) {
+                Some(next) => last = next,
+                None => return Ok(None),
+            }
+            numbers.push(last);
+        }
+        let coded = Coded::new(shape, &numbers)?;
+        Ok((coded.bytes() == bytes).then_some(coded))
+    }
+
     fn reader(&self, at: u64) -> BitReader<'_> {
         BitReader::new(self.code.as_slice(), at, self.len)
     }

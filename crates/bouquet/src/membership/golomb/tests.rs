@@ -131,6 +131,28 @@ fn block_filters_are_equal_byte_for_byte_to_bitcoin_s() {
     let loose = bitcoin(&[("spread", "50"), ("divisor", "32")]);
     assert_eq!(message(&loose), include_bytes!("../../../tests/peers/bip158/loose.bin"));
 
+    // Read again it is the same, and whatever is damaged is refused.
+    for (file, settings) in [("basic", vec![]), ("loose", vec![("spread", "50"), ("divisor", "32")])] {
+        let built: &Golomb = if file == "basic" { &basic } else { &loose }.downcast_ref().unwrap();
+        let GolombSettings { code, spread, divisor, .. } = built.settings();
+        let asked = GolombSettings { code, spread, divisor, ..Default::default() };
+        let hashing = Hashing::keyed(secret.clone());
+        let bytes = built.to_message().unwrap();
+        let read = |bytes: &[u8]| Golomb::from_message(bytes, &asked, &hashing);
+        let again = read(&bytes).unwrap();
+        assert_eq!(again.to_message().unwrap(), bytes, "{settings:?}");
+        assert!((0..5_000).all(|number| again.contains(&*format!("m-11-{number}"))));
+        assert_eq!(again.values().collect::<Vec<_>>(), built.values().collect::<Vec<_>>());
+        let mut random = SplitMix::new(9);
+        assert!((0..500).all(|_| read(&bytes[..random.below(bytes.len() as u64) as usize]).is_err()));
+        assert!(read(&[bytes.as_slice(), &[0]].concat()).is_err(), "something behind it");
+        let noise: Vec<u8> = (0..300).map(|_| random.next_u64() as u8).collect();
+        assert!((0..300).all(|from| read(&noise[from..]).is_err() || noise[from] < 3));
+        assert!(read(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]).is_err(), "more than there can be");
+        assert!(read(&[0xFD, 1, 0, 9]).is_err(), "one is written in one byte");
+    }
+    assert_eq!(Golomb::from_message(&[0], &GolombSettings::default(), &Hashing::default()).unwrap().items(), 0);
+
     // Its answers, after a frame.
     let options = OpenOptions { secret: Some(secret), ..Default::default() };
     let loose = AnyFilter::from_bytes_with(&loose.to_bytes(), &options).unwrap();
