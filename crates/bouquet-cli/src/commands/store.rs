@@ -432,7 +432,8 @@ impl Compact {
 
 /// Insert the keys of files or of standard input into a filter in a folder
 ///
-/// The keys are safe from crashes when the command has ended.
+/// The keys are safe from crashes when the command has ended, and with --acknowledge as soon as they are printed. Lines that are there
+/// together are then synced together.
 #[derive(Args)]
 struct Add {
     /// The folder of the filter
@@ -440,15 +441,25 @@ struct Add {
 
     #[command(flatten)]
     input: Input,
+
+    /// Print each key when it is safe from crashes
+    #[arg(long)]
+    acknowledge: bool,
 }
 
 impl Add {
     fn run(self) -> Outcome {
         let mut forest = forest(&self.dir)?;
         let mut reader = self.input.read("adding");
+        let mut out = Output::stdout();
+        let end = [self.input.delimiter()];
         while let Some(batch) = reader.next_batch()? {
-            for key in batch.records() {
-                forest.insert(key).map_err(about(&self.dir))?;
+            let keys: Vec<&[u8]> = batch.records().collect();
+            keys.iter().try_for_each(|key| forest.insert(*key)).map_err(about(&self.dir))?;
+            if self.acknowledge {
+                forest.flush().map_err(about(&self.dir))?;
+                keys.iter().try_for_each(|key| out.write(&[key, &end]))?;
+                out.flush()?;
             }
         }
         forest.flush().map_err(about(&self.dir))?;

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use bouquet::hash::SplitMix;
 use bouquet::paged::Snapshot;
+use bouquet::{Error, ForestFile};
 
 use crate::place::{Place, lines};
 
@@ -80,8 +82,54 @@ fn a_second_writer_is_refused_and_readers_are_not() {
     place.run(&["store", "put", "shelf", "--key", "lily"]).found();
 }
 
-/// A writer is killed at a random moment, again and again. Every key that it acknowledged has the value that it had then, or one
-/// that was sent to it later.
+/// Writers that are killed at random moments, from before they have opened the store to after their last line.
+struct Killer {
+    random: SplitMix,
+    /// Microseconds within which a writer is killed: shorter after one that was done before, longer after one that was not, so that on
+    /// every machine about two of three are killed at work.
+    span: u64,
+    at_work: u32,
+    acknowledged: u64,
+}
+
+impl Killer {
+    fn new(seed: u64) -> Self {
+        Killer { random: SplitMix::new(seed), span: 25_000, at_work: 0, acknowledged: 0 }
+    }
+
+    /// The lines that a command acknowledged, the first of those that it was given, before it was killed.
+    fn kill(&mut self, place: &Place, args: &[&str], lines: &[String]) -> Vec<String> {
+        let command = [args, &["--acknowledge"]].concat();
+        let mut writer = place.command(&command).stdin(Stdio::piped()).spawn().unwrap();
+        let (mut stdin, stdout) = (writer.stdin.take().unwrap(), writer.stdout.take().unwrap());
+        let text: Vec<String> =
+            lines.chunks(5).map(|few| few.iter().map(|line| format!("{line}\n")).collect()).collect();
+        let feeder = std::thread::spawn(move || text.iter().all(|few| stdin.write_all(few.as_bytes()).is_ok()));
+        let reader =
+            std::thread::spawn(move || BufReader::new(stdout).lines().map_while(Result::ok).collect::<Vec<String>>());
+        let until = Instant::now() + Duration::from_micros(self.random.below(self.span));
+        while Instant::now() < until && writer.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        let is_at_work = writer.try_wait().unwrap().is_none();
+        self.at_work += u32::from(is_at_work);
+        self.span = (if is_at_work { self.span * 21 / 20 } else { self.span * 9 / 10 }).clamp(1_000, 1_000_000);
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        feeder.join().unwrap();
+        let acknowledged = reader.join().unwrap();
+        self.acknowledged += acknowledged.len() as u64;
+        acknowledged
+    }
+
+    /// That the moments were random, and not all too early or too late.
+    fn check(&self, kills: u32) {
+        assert!(self.at_work >= kills / 2, "{} of {kills} writers were killed at work", self.at_work);
+        assert!(self.acknowledged > 1_000, "{} operations were acknowledged", self.acknowledged);
+    }
+}
+
+/// Every key that was acknowledged has the value that it had then, or one that was sent to it later.
 #[test]
 fn a_writer_that_is_killed_loses_nothing_that_it_acknowledged() {
     const KILLS: u32 = 320;
@@ -89,60 +137,27 @@ fn a_writer_that_is_killed_loses_nothing_that_it_acknowledged() {
     let place = Place::new();
     // Small pages: every sort of page is written, and now and then the store grows.
     place.run(&["store", "create", "shelf", "--set", "page=512", "--items", "100"]).found();
-    let mut random = SplitMix::new(17);
+    let (mut killer, mut random, mut sent) = (Killer::new(17), SplitMix::new(18), 0u64);
     // What each key may have: the acknowledged value, and those that were sent behind it.
     let mut may_have: BTreeMap<String, Vec<Option<String>>> = BTreeMap::new();
-    let (mut sent, mut acknowledged_in_all, mut killed_early) = (0u64, 0u64, 0);
-    // Microseconds within which a writer is killed: shorter after one that was done before, longer after one that was not, so that on
-    // every machine about two of three are killed at work.
-    let mut span = 25_000;
     for round in 0..KILLS {
         let deletes = round % 4 == 3;
-        let command = if deletes { "delete" } else { "put" };
-        let mut writer =
-            place.command(&["store", command, "shelf", "--acknowledge"]).stdin(Stdio::piped()).spawn().unwrap();
-        let mut lines = Vec::new();
-        for _ in 0..400 {
-            sent += 1;
-            let key = format!("key {}", random.below(KEYS));
-            let value = (!deletes).then(|| "v".repeat(random.below(30) as usize) + &sent.to_string());
-            lines.push((key, value));
-        }
-        let text: Vec<Vec<u8>> = lines
-            .chunks(5)
-            .map(|few| {
-                let line = |(key, value): &(String, Option<String>)| match value {
-                    Some(value) => format!("{key}\t{value}\n"),
-                    None => format!("{key}\n"),
-                };
-                few.iter().map(line).collect::<String>().into_bytes()
+        let changes: Vec<(String, Option<String>)> = (0..400)
+            .map(|_| {
+                sent += 1;
+                let key = format!("key {}", random.below(KEYS));
+                let value = (!deletes).then(|| "v".repeat(random.below(30) as usize) + &sent.to_string());
+                (key, value)
             })
             .collect();
-        let mut stdin = writer.stdin.take().unwrap();
-        let feeder = std::thread::spawn(move || {
-            for few in text {
-                if stdin.write_all(&few).is_err() {
-                    break;
-                }
-            }
-        });
-        let stdout = writer.stdout.take().unwrap();
-        let reader =
-            std::thread::spawn(move || BufReader::new(stdout).lines().map_while(Result::ok).collect::<Vec<String>>());
-        // From before it has opened the store to after the last line.
-        let until = Instant::now() + Duration::from_micros(random.below(span));
-        while Instant::now() < until && writer.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_micros(50));
-        }
-        let is_at_work = writer.try_wait().unwrap().is_none();
-        killed_early += u32::from(is_at_work);
-        span = (if is_at_work { span * 21 / 20 } else { span * 9 / 10 }).clamp(1_000, 1_000_000);
-        writer.kill().unwrap();
-        writer.wait().unwrap();
-        feeder.join().unwrap();
-        let acknowledged = reader.join().unwrap();
-        acknowledged_in_all += acknowledged.len() as u64;
-        for (at, (key, value)) in lines.into_iter().enumerate() {
+        let line = |(key, value): &(String, Option<String>)| match value {
+            Some(value) => format!("{key}\t{value}"),
+            None => key.clone(),
+        };
+        let command = if deletes { "delete" } else { "put" };
+        let lines: Vec<String> = changes.iter().map(line).collect();
+        let acknowledged = killer.kill(&place, &["store", command, "shelf"], &lines);
+        for (at, (key, value)) in changes.into_iter().enumerate() {
             let values = may_have.entry(key.clone()).or_insert_with(|| vec![None]);
             if at < acknowledged.len() {
                 assert_eq!(acknowledged[at], key);
@@ -167,7 +182,47 @@ fn a_writer_that_is_killed_loses_nothing_that_it_acknowledged() {
         }
         assert!(found.is_empty(), "round {round}: {found:?} were never put");
     }
-    assert!(killed_early >= KILLS / 2, "{killed_early} of {KILLS} writers were killed at work");
-    assert!(acknowledged_in_all > 1_000, "{acknowledged_in_all} operations were acknowledged");
+    killer.check(KILLS);
     place.run(&["store", "stats", "shelf"]).found();
+}
+
+/// Opens a filter in a folder. What other tests start here at the same time has its lock for a moment, from fork to exec.
+fn open_forest(path: &Path) -> ForestFile {
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        match ForestFile::open(path) {
+            Err(Error::Busy { .. }) if Instant::now() < until => std::thread::sleep(Duration::from_millis(1)),
+            opened => return opened.unwrap(),
+        }
+    }
+}
+
+/// The filter in a folder keeps every key that was acknowledged, loses no page and is not fuller than what was sent makes it.
+#[test]
+fn a_filter_in_a_folder_whose_writer_is_killed_keeps_every_key_that_it_acknowledged() {
+    const KILLS: u32 = 320;
+    let place = Place::new();
+    // Small pages and few buffers: pages are written between the acknowledgements, too, and levels are added.
+    let create = ["store", "create", "wood", "--kind", "forest-structured", "--items", "4000", "--fpr", "0.001"];
+    place.run(&[&create[..], &["--set", "page=256", "--set", "buffer=16"]].concat()).found();
+    let (mut killer, mut acknowledged, mut sent) = (Killer::new(19), Vec::new(), 0u64);
+    for round in 0..KILLS {
+        // Every five of them are synced for themselves.
+        let lines: Vec<String> = (sent..sent + 60).map(|key| format!("key {key}")).collect();
+        sent += 60;
+        let told = killer.kill(&place, &["store", "add", "wood"], &lines);
+        assert!(lines.starts_with(&told), "round {round}: what is acknowledged was sent");
+        acknowledged.extend(told);
+        // All of them now and then, and the latest every time.
+        let forest = open_forest(&place.path("wood"));
+        let from = if round % 20 == 19 { 0 } else { acknowledged.len().saturating_sub(1_000) };
+        let lost = acknowledged[from..].iter().find(|key| !forest.contains(key.as_str()));
+        assert_eq!((lost, forest.stats().lost), (None, 0), "round {round}");
+        assert!((acknowledged.len() as u64..=sent).contains(&forest.stats().items), "round {round}");
+    }
+    killer.check(KILLS);
+    let forest = open_forest(&place.path("wood"));
+    assert!(acknowledged.iter().all(|key| forest.contains(key.as_str())));
+    let wrong = (0..10_000u64).filter(|key| forest.contains(format!("stranger {key}").as_str())).count();
+    assert!(wrong < 500 && forest.stats().levels > 1, "{wrong} of 10000 strangers, {:?}", forest.stats());
 }
