@@ -295,6 +295,24 @@ impl AnyFilter {
         (self.kind.figures)(&*self.value)
     }
 
+    /// What its stores hold, cell by cell: bits, counters, fingerprints, or what else its kind has.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, Counting};
+    /// let mut flowers = Counting::with_size(64, 3)?;
+    /// flowers.insert("rose")?;
+    /// let flowers = AnyFilter::from_structure(flowers)?;
+    /// let stores = flowers.cells();
+    /// assert_eq!((stores[0].len(), stores[0].grain().width), (64, 4));
+    /// assert_eq!((0..64).map(|cell| stores[0].value(cell)).sum::<u64>(), 3);
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub fn cells(&self) -> Vec<codec::CellStore<'_>> {
+        let value: &dyn Any = &*self.value;
+        codec::stores((self.kind.grains)(value), |encoder| (self.kind.encode)(value, encoder))
+    }
+
     /// The rates that theory expects of this shape after `items` distinct items.
     ///
     /// ```

@@ -6,7 +6,7 @@ use bouquet::ForeignFormat;
 use clap::{ArgGroup, Args};
 
 use crate::failure::{Found, Outcome, about};
-use crate::filters::{Opening, read};
+use crate::filters::{Opening, read, read_secret};
 use crate::output::{Coding, Destination, Waiting};
 
 /// Turn a filter of another program into one of ours, or the reverse
@@ -50,7 +50,12 @@ impl Convert {
         let format = ForeignFormat::find(self.from.as_deref().or(self.to.as_deref()).unwrap_or_default())?;
         let destination = Destination::new(&self.output, &[], &[&self.input], self.waiting)?;
         if self.from.is_some() {
-            let filter = format.read(&read(&self.input)?).map_err(about(&self.input))?;
+            let bytes = read(&self.input)?;
+            let filter = match &self.opening.secret {
+                Some(secret) => format.read_keyed(&bytes, read_secret(secret)?),
+                None => format.read(&bytes),
+            };
+            let filter = filter.map_err(about(&self.input))?;
             destination.save(&filter, Coding::Usual)?;
         } else {
             let filter = self.opening.open(&self.input)?;

@@ -33,6 +33,27 @@ fn the_program_itself_would_write_what_is_built_here() {
     assert!(place.read("users.bin") == GUAVA);
 }
 
+/// Written by the crate `bitcoin` with the keys `m-11-0` to `m-11-4999`: see `tests/peers/bip158/README.md` of the library.
+#[test]
+fn a_block_filter_of_bitcoin_is_asked_with_its_key_and_written_again() {
+    const BLOCK: &[u8] = include_bytes!("../../../bouquet/tests/peers/bip158/basic.bin");
+    let place = Place::new();
+    place.file("members", members());
+    place.private("hash", b"e7543378f83a62cc9ae3d9495f8352a2");
+    let keyed = |args: &[&str]| place.run(&[args, &["--secret", "hash"]].concat());
+    keyed(&["build", "members", "--kind", "golomb", "--set", "code=bip158", "-o", "own.bq"]).found();
+    keyed(&["convert", "--to", "bip158", "own.bq", "-o", "own.gcs"]).found();
+    assert!(place.read("own.gcs") == BLOCK, "byte for byte");
+
+    place.file("block.gcs", BLOCK);
+    keyed(&["convert", "--from", "bip158", "block.gcs", "-o", "block.bq"]).found();
+    assert_eq!(keyed(&["query", "-c", "block.bq", "members"]).found().text(), "5000\n");
+    place.run(&["query", "block.bq", "members"]).fails(&["secret"]);
+    place.file("cut.gcs", &BLOCK[..1_000]);
+    keyed(&["convert", "--from", "bip158", "cut.gcs", "-o", "x"]).fails(&["cut.gcs", "hash values"]);
+    keyed(&["convert", "--from", "guava", "block.gcs", "-o", "x"]).fails(&["guava", "secret"]);
+}
+
 #[test]
 fn what_cannot_be_converted_is_named() {
     let place = Place::new();

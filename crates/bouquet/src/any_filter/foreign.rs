@@ -2,8 +2,12 @@
 
 use super::AnyFilter;
 use crate::error::{Error, Result};
-use crate::foreign::{ForeignBits, Program, RedisBloom, RedisCountMin, RedisCuckoo, RedisTopK};
+use crate::foreign::{
+    ForeignBits, Program, RedisBloom, RedisCountMin, RedisCuckoo, RedisTopK, SparkCountMin, SparkKeys,
+};
+use crate::hash::{Hashing, Secret};
 use crate::kind::Structure;
+use crate::membership::golomb::{GapCode, Golomb, GolombSettings};
 use crate::shell::Choice;
 
 /// How another program lays a filter out in a file.
@@ -55,6 +59,18 @@ const FORMATS: &[ForeignFormat] = &[
         write: |filter| plain(filter, &[Program::Spark, Program::Spark1]),
     },
     ForeignFormat {
+        name: "spark-count-min",
+        help: "Apache Spark: what CountMinSketch.writeTo writes, of text",
+        read: |bytes| AnyFilter::from_structure(SparkCountMin::from_spark(bytes, SparkKeys::Text)?),
+        write: |filter| own::<SparkCountMin>(filter)?.to_spark(),
+    },
+    ForeignFormat {
+        name: "spark-count-min-numbers",
+        help: "Apache Spark: what CountMinSketch.writeTo writes, of an integer column",
+        read: |bytes| AnyFilter::from_structure(SparkCountMin::from_spark(bytes, SparkKeys::Numbers)?),
+        write: |filter| own::<SparkCountMin>(filter)?.to_spark(),
+    },
+    ForeignFormat {
         name: "hadoop",
         help: "Apache Hadoop: what BloomFilter.write of util.bloom writes, with either hash function",
         read: |bytes| AnyFilter::from_structure(ForeignBits::from_hadoop(bytes)?),
@@ -84,7 +100,50 @@ const FORMATS: &[ForeignFormat] = &[
         read: |bytes| AnyFilter::from_structure(ForeignBits::from_bip37(bytes)?),
         write: |filter| plain(filter, &[Program::Bip37]),
     },
+    ForeignFormat {
+        name: BIP158,
+        help: "Bitcoin: a block filter, BIP 158; its secret is the first 16 bytes of the block's hash",
+        read: |bytes| read_block_filter(bytes, &Hashing::default()),
+        write: |filter| {
+            let own = own::<Golomb>(filter)?;
+            match own.settings().code {
+                Some(GapCode::Bip158) => own.to_message(),
+                code => Err(Error::parameter("code", "bip158", code.map_or("another", Choice::word))),
+            }
+        },
+    },
+    ForeignFormat {
+        name: "squid",
+        help: "Squid: a cache digest with its header; keys are URLs that are fetched with GET",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_squid(bytes)?),
+        write: |filter| plain(filter, &[Program::Squid]),
+    },
+    ForeignFormat {
+        name: "rbloom",
+        help: "rbloom of Python: what save writes, of a filter whose hash is the first half of SHA-256",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_rbloom(bytes)?),
+        write: |filter| plain(filter, &[Program::Rbloom]),
+    },
+    ForeignFormat {
+        name: "pybloom-live",
+        help: "pybloom-live of Python: what BloomFilter.tofile writes",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_pybloom_live(bytes)?),
+        write: |filter| plain(filter, &[Program::PybloomLive]),
+    },
+    ForeignFormat {
+        name: "pybloomfiltermmap",
+        help: "pybloomfiltermmap3 of Python: its mapped file",
+        read: |bytes| AnyFilter::from_structure(ForeignBits::from_pybloomfiltermmap(bytes)?),
+        write: |filter| plain(filter, &[Program::Pybloomfiltermmap]),
+    },
 ];
+
+const BIP158: &str = "bip158";
+
+fn read_block_filter(bytes: &[u8], hashing: &Hashing) -> Result<AnyFilter> {
+    let settings = GolombSettings { code: Some(GapCode::Bip158), ..GolombSettings::default() };
+    AnyFilter::from_structure(Golomb::from_message(bytes, &settings, hashing)?)
+}
 
 /// The file of a plain filter that is of one of these programs.
 fn plain(filter: &AnyFilter, programs: &[Program]) -> Result<Vec<u8>> {
@@ -145,6 +204,25 @@ impl ForeignFormat {
     /// ```
     pub fn read(&self, bytes: &[u8]) -> Result<AnyFilter> {
         (self.read)(bytes)
+    }
+
+    /// The filter in a file of a format whose keys are hashed under a secret, as `bip158`.
+    ///
+    /// ```
+    /// use bouquet::{AnyFilter, ForeignFormat, Golomb, GolombSettings, hash::{Hashing, Secret}, membership::golomb::GapCode};
+    /// let (format, block) = (ForeignFormat::find("bip158")?, Secret::new(&[7; 16])?);
+    /// let settings = GolombSettings { code: Some(GapCode::Bip158), ..Default::default() };
+    /// let filter = Golomb::from_keys(&settings, &Hashing::keyed(block.clone()), ["rose"])?;
+    /// let bytes = format.write(&AnyFilter::from_structure(filter)?)?;
+    /// assert!(format.read_keyed(&bytes, block.clone())?.contains()?.contains(b"rose"));
+    /// assert!(ForeignFormat::find("guava")?.read_keyed(&bytes, block).is_err(), "it has no secret");
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    pub fn read_keyed(&self, bytes: &[u8], secret: Secret) -> Result<AnyFilter> {
+        if self.name != BIP158 {
+            return Err(Error::parameter("secret", format!("left out: format `{}` has none", self.name), "a secret"));
+        }
+        read_block_filter(bytes, &Hashing::keyed(secret))
     }
 
     /// The file of a filter, if the format can hold it.

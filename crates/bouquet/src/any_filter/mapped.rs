@@ -198,6 +198,8 @@ impl Drop for MappedFilter {
             // Where this fails the file stays refused, which is safe.
             let _ = self.write_header(&self.unchanged);
         }
+        // A process that is just being started has the descriptor, too, until it runs its own program, and would keep the lock.
+        let _ = self.file.unlock();
     }
 }
 

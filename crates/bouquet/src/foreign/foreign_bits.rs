@@ -33,9 +33,10 @@ pub type ForeignBits = Filter<ForeignArray>;
 
 const PROGRAM: Parameter =
     Parameter::choice("program", "whose filter it is: hash, positions and files are that program's", Program::WORDS);
-const SALT: Parameter =
-    Parameter::count("salt", "the seed of spark and datasketches, the tweak of bip37; 0 for others", 0, u64::MAX).or(0);
-const FLAGS: Parameter = Parameter::count("flags", "what bip37 says of updates; 0 for others", 0, 255).or(0);
+const SALT: Parameter = Parameter::count("salt", SALT_HELP, 0, u64::MAX).or(0);
+const SALT_HELP: &str = "the seed of spark and datasketches, the tweak of bip37, what the seeds of pybloomfiltermmap follow from; 0 for others";
+const FLAGS: Parameter =
+    Parameter::count("flags", "what bip37 says of updates, the bits per entry of squid; 0 for others", 0, 255).or(0);
 
 /// The settings of a filter of another program.
 ///
@@ -59,7 +60,7 @@ pub struct ForeignBitsSettings {
     pub program: Option<Program>,
     /// The seed or tweak of those that have one.
     pub salt: Option<u64>,
-    /// What BIP 37 says of updates.
+    /// What BIP 37 says of updates, the bits per entry of Squid.
     pub flags: Option<u8>,
 }
 
@@ -92,7 +93,7 @@ impl ForeignBitsSettings {
         };
         limited("salt", salt, program.most_salt())?;
         let flags = FLAGS.need(self.flags)?;
-        limited("flags", flags.into(), if program == Program::Bip37 { 255 } else { 0 })?;
+        limited("flags", flags.into(), program.most_flags().into())?;
         let bits = match (self.bits, self.items) {
             (Some(bits), _) => bits,
             (None, Some(items)) => {
@@ -109,6 +110,11 @@ impl ForeignBitsSettings {
             (None, None) => return Err(Error::parameter("hashes", "given with `bits`, or `items`", "not given")),
         };
         limited("hashes", hashes.into(), program.most_hashes().into())?;
+        let least = program.least_hashes();
+        if hashes < least {
+            return Err(Error::parameter("hashes", format!("{least} for `{}`", program.word()), hashes));
+        }
+        let bits = if program.is_sliced() { bits.next_multiple_of(hashes.max(1).into()) } else { bits };
         Ok(Shape { program, bits, hashes, salt, flags })
     }
 }
@@ -118,6 +124,10 @@ impl ForeignBitsSettings {
 pub struct ForeignArray {
     shape: Shape,
     bits: BitStore,
+    /// The seeds of the positions, for a program whose files have them.
+    seeds: Vec<u32>,
+    /// Insertions that set a bit, which is what pybloom-live counts.
+    new_keys: u64,
     /// Whether keys are hashed as the program does; a seed or a secret gives other digests, which it cannot ask for.
     is_native: bool,
 }
@@ -160,7 +170,14 @@ impl Mechanism for ForeignArray {
 
     fn empty(settings: &ForeignBitsSettings, hashing: &Hashing) -> Result<Self> {
         let shape = settings.shape()?;
-        Ok(ForeignArray { shape, bits: BitStore::zeroed(shape.bits)?, is_native: is_native(hashing) })
+        let (seeds, is_native) = (shape.seeds(), is_native(hashing));
+        Ok(ForeignArray { shape, bits: BitStore::zeroed(shape.bits)?, seeds, new_keys: 0, is_native })
+    }
+
+    fn emptied(&self, _: &ForeignBitsSettings, _: &Hashing) -> Result<Self> {
+        // The seeds of a file stay.
+        let bits = BitStore::zeroed(self.shape.bits)?;
+        Ok(ForeignArray { bits, seeds: self.seeds.clone(), new_keys: 0, ..*self })
     }
 
     fn domain(settings: &ForeignBitsSettings) -> String {
@@ -188,29 +205,44 @@ impl Mechanism for ForeignArray {
         Rates { false_positive: Some(rate), ..Rates::default() }
     }
 
-    /// State: the items. Stores: the bits.
+    /// State: the items; the new keys for pybloom-live; the seeds for pybloomfiltermmap. Stores: the bits.
     fn encode<'a>(&'a self, items: u64, encoder: &mut Encoder<'a>) {
-        encoder.state().u64(items);
+        let state = encoder.state();
+        state.u64(items);
+        if self.shape.program == Program::PybloomLive {
+            state.u64(self.new_keys);
+        }
+        self.seeds.iter().for_each(|seed| state.u32(*seed));
         encoder.bits(&self.bits);
     }
 
     fn decode(settings: &ForeignBitsSettings, decoder: &mut Decoder<'_>) -> Result<(Self, u64)> {
         let (is_native, shape) = (is_native(decoder.config().hashing()), settings.shape()?);
-        let items = decoder.state().u64()?;
-        Ok((ForeignArray { shape, bits: decoder.bits(shape.bits)?, is_native }, items))
+        let mut seeds = shape.seeds();
+        let state = decoder.state();
+        let items = state.u64()?;
+        let new_keys = if shape.program == Program::PybloomLive { state.u64()? } else { 0 };
+        for seed in &mut seeds {
+            *seed = state.u32()?;
+        }
+        Ok((ForeignArray { shape, bits: decoder.bits(shape.bits)?, seeds, new_keys, is_native }, items))
     }
 }
 
 /// Visits the positions of a key as long as `visit` says so; whether it did for all.
 #[inline]
-fn all(shape: &Shape, is_native: bool, key: Hashed<'_>, visit: impl FnMut(u64) -> bool) -> bool {
-    if is_native { shape.all(key.bytes, visit) } else { shape.all_of_digest((key.digest.h1, key.digest.h2), visit) }
+fn all(shape: &Shape, seeds: &[u32], is_native: bool, key: Hashed<'_>, visit: impl FnMut(u64) -> bool) -> bool {
+    if is_native {
+        shape.all(key.bytes, seeds, visit)
+    } else {
+        shape.all_of_digest((key.digest.h1, key.digest.h2), visit)
+    }
 }
 
 impl Test for ForeignArray {
     #[inline]
     fn test(&self, key: Hashed<'_>) -> bool {
-        all(&self.shape, self.is_native, key, |position| self.bits.get(position))
+        all(&self.shape, &self.seeds, self.is_native, key, |position| self.bits.get(position))
     }
 }
 
@@ -221,22 +253,27 @@ impl Put for ForeignArray {
     #[inline]
     fn put(&mut self, key: Hashed<'_>, (): ()) -> bool {
         let (bits, mut fresh) = (&mut self.bits, false);
-        all(&self.shape, self.is_native, key, |position| {
+        all(&self.shape, &self.seeds, self.is_native, key, |position| {
             fresh |= bits.set(position);
             true
         });
+        self.new_keys += u64::from(fresh && self.shape.program == Program::PybloomLive);
         fresh
     }
 }
 
 impl Unite for ForeignArray {
     fn unite(&mut self, other: &Self) -> Result<()> {
+        self.same_seeds(other)?;
+        self.new_keys = self.new_keys.saturating_add(other.new_keys);
         self.bits.or(&other.bits)
     }
 }
 
 impl Meet for ForeignArray {
     fn meet(&mut self, other: &Self) -> Result<()> {
+        self.same_seeds(other)?;
+        self.new_keys = self.new_keys.min(other.new_keys);
         self.bits.and(&other.bits)
     }
 }
@@ -247,11 +284,22 @@ impl Gauge for ForeignArray {
     }
 
     fn compare(&self, other: &Self) -> Result<Overlap> {
+        self.same_seeds(other)?;
         let mut both = self.bits.clone();
         both.or(&other.bits)?;
         let Shape { bits, hashes, .. } = self.shape;
         let error = |keys: f64| algebra::cardinality_error(bits, hashes, keys);
         Ok(Overlap::of(self.gauge(), other.gauge(), estimate(&both, &self.shape), error))
+    }
+}
+
+impl ForeignArray {
+    /// Refuses a filter whose file had other seeds.
+    fn same_seeds(&self, other: &Self) -> Result<()> {
+        if self.seeds == other.seeds {
+            return Ok(());
+        }
+        Err(Error::parameter("seeds", format!("{:?}", self.seeds), format!("{:?}", other.seeds)))
     }
 }
 
@@ -281,7 +329,11 @@ impl ForeignBits {
         settings.check()?;
         // Most programs do not say how many keys they have put in.
         let items = parsed.items.unwrap_or_else(|| estimate(&bits, &shape).keys.round() as u64);
-        Ok(Self::of_parts(ForeignArray { shape, bits, is_native: true }, settings, &Hashing::default(), items))
+        // Those of a file are its own, or follow from the salt, which is 0 for a file.
+        let seeds = parsed.seeds;
+        let new_keys = if shape.program == Program::PybloomLive { items } else { 0 };
+        let array = ForeignArray { shape, bits, seeds, new_keys, is_native: true };
+        Ok(Self::of_parts(array, settings, &Hashing::default(), items))
     }
 
     /// Reads what Guava's `BloomFilter.writeTo` wrote, of either strategy.
@@ -319,15 +371,36 @@ impl ForeignBits {
         Self::parsed(Parsed::bip37(bytes))
     }
 
+    /// Reads a cache digest as Squid serves it, with its header. One that Squid would not take, such as one that is too full, is refused.
+    pub fn from_squid(bytes: &[u8]) -> Result<Self> {
+        Self::parsed(Parsed::squid(bytes))
+    }
+
+    /// Reads what `Bloom.save` of rbloom wrote, with the hash that its documentation proposes.
+    pub fn from_rbloom(bytes: &[u8]) -> Result<Self> {
+        Self::parsed(Parsed::rbloom(bytes))
+    }
+
+    /// Reads what `BloomFilter.tofile` of pybloom-live wrote.
+    pub fn from_pybloom_live(bytes: &[u8]) -> Result<Self> {
+        Self::parsed(Parsed::pybloom_live(bytes))
+    }
+
+    /// Reads a file of pybloomfiltermmap3.
+    pub fn from_pybloomfiltermmap(bytes: &[u8]) -> Result<Self> {
+        Self::parsed(Parsed::pybloomfiltermmap(bytes))
+    }
+
     /// The file that the filter's program reads. Refuses a filter with a seed or a secret of ours, whose keys it would not find.
     pub fn to_foreign(&self) -> Result<Vec<u8>> {
-        let ForeignArray { shape, bits, is_native } = &self.mechanism;
+        let ForeignArray { shape, bits, seeds, new_keys, is_native } = &self.mechanism;
         if !is_native {
             let expected = format!("without a seed and without a secret, as that of `{}` is", shape.program.word());
             return Err(Error::parameter("hashing", expected, "another"));
         }
         let made_for = self.settings.items.zip(self.settings.fpr.or(Some(0.01)));
-        shape.write(bits.words(), made_for, self.items())
+        let items = if shape.program == Program::PybloomLive { *new_keys } else { self.items() };
+        shape.write(bits.words(), seeds, made_for, items)
     }
 
     /// Whose filter it is.

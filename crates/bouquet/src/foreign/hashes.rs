@@ -10,6 +10,19 @@
 #[must_use]
 #[inline]
 pub fn murmur3_128(bytes: &[u8]) -> (u64, u64) {
+    murmur3_128_seeded(bytes, 0)
+}
+
+/// The same with a seed.
+///
+/// ```
+/// use bouquet::foreign::murmur3_128_seeded;
+/// assert_eq!(murmur3_128_seeded(b"", 0), (0, 0));
+/// assert_eq!(murmur3_128_seeded(b"", 1), (0x4610_abe5_6eff_5cb5, 0x5162_2daa_78f8_3583));
+/// ```
+#[must_use]
+#[inline]
+pub fn murmur3_128_seeded(bytes: &[u8], seed: u32) -> (u64, u64) {
     const C1: u64 = 0x87c3_7b91_1142_53d5;
     const C2: u64 = 0x4cf5_ad43_2745_937f;
     let mix1 = |k: u64| k.wrapping_mul(C1).rotate_left(31).wrapping_mul(C2);
@@ -19,7 +32,7 @@ pub fn murmur3_128(bytes: &[u8]) -> (u64, u64) {
         h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
         h ^ (h >> 33)
     };
-    let (mut h1, mut h2) = (0u64, 0u64);
+    let (mut h1, mut h2) = (u64::from(seed), u64::from(seed));
     let (blocks, tail) = bytes.as_chunks::<16>();
     let halves = |block: &[u8; 16]| {
         let whole = u128::from_le_bytes(*block);

@@ -2,10 +2,12 @@
 
 use xxhash_rust::xxh64::xxh64;
 
-use super::hashes::{FNV_BASIS, fnv1a, lookup3, murmur3_32, murmur3_128, spark_murmur3};
+use super::digests::{SliceHash, rbloom_hash, rbloom_step, squid_words};
+use super::hashes::{FNV_BASIS, fnv1a, lookup3, murmur3_32, murmur3_128, murmur3_128_seeded, spark_murmur3};
 use super::murmur::hadoop_murmur2;
 use super::reader::{Reader, expect};
 use crate::error::{Error, Result};
+use crate::hash::{SplitMix, mix};
 use crate::shell::choices;
 use crate::theory::standard::optimal_bits_per_key;
 
@@ -15,7 +17,7 @@ use crate::theory::standard::optimal_bits_per_key;
 /// use bouquet::foreign::Program;
 /// use bouquet::shell::Choice;
 /// assert_eq!(Program::Guava.word(), "guava");
-/// assert_eq!(Program::MEMBERS.len(), 10);
+/// assert_eq!(Program::MEMBERS.len(), 14);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -41,6 +43,14 @@ pub enum Program {
     Datasketches,
     /// Bitcoin's `filterload`, BIP 37.
     Bip37,
+    /// Squid's cache digest: keys are URLs that are fetched with GET.
+    Squid,
+    /// Python's `rbloom` with the first 16 bytes of SHA-256 as hash, as its documentation proposes.
+    Rbloom,
+    /// Python's `pybloom-live`.
+    PybloomLive,
+    /// Python's `pybloomfiltermmap3`.
+    Pybloomfiltermmap,
 }
 
 choices!(Program {
@@ -54,6 +64,10 @@ choices!(Program {
     Pyprobables = "pyprobables",
     Datasketches = "datasketches",
     Bip37 = "bip37",
+    Squid = "squid",
+    Rbloom = "rbloom",
+    PybloomLive = "pybloom-live",
+    Pybloomfiltermmap = "pybloomfiltermmap",
 });
 
 /// Shape of a filter: all that its positions depend on beside the key.
@@ -62,9 +76,9 @@ pub(super) struct Shape {
     pub(super) program: Program,
     pub(super) bits: u64,
     pub(super) hashes: u32,
-    /// The seed of Spark and DataSketches, the tweak of BIP 37; 0 for all others.
+    /// The seed of Spark, DataSketches and pybloomfiltermmap, the tweak of BIP 37; 0 for all others.
     pub(super) salt: u64,
-    /// What BIP 37 says of updates; 0 for all others.
+    /// What BIP 37 says of updates, the bits per entry of Squid; 0 for all others.
     pub(super) flags: u8,
 }
 
@@ -72,6 +86,7 @@ pub(super) struct Shape {
 pub(super) struct Parsed {
     pub(super) shape: Shape,
     pub(super) words: Vec<u64>,
+    pub(super) seeds: Vec<u32>,
     pub(super) made_for: Option<(u64, f64)>,
     pub(super) items: Option<u64>,
 }
@@ -79,13 +94,17 @@ pub(super) struct Parsed {
 /// The most bytes of bits that a peer takes by BIP 37, and the most positions of a key.
 const BIP37: (u64, u32) = (36_000, 50);
 
+/// The words of an MD5, which are Squid's positions.
+const SQUID_HASHES: u32 = 4;
+
 impl Program {
     /// Bits come in multiples of this.
     pub(super) fn unit(self) -> u64 {
         match self {
             Program::Guava | Program::Guava32 | Program::Spark | Program::Spark1 | Program::Datasketches => 64,
-            Program::Bip37 => 8,
-            Program::Hadoop | Program::HadoopJenkins | Program::Go | Program::Pyprobables => 1,
+            Program::Bip37 | Program::Squid | Program::Rbloom | Program::Pybloomfiltermmap => 8,
+            // Slices of equal length are seen to where the number of slices is known.
+            _ => 1,
         }
     }
 
@@ -96,21 +115,42 @@ impl Program {
             Program::Guava32 | Program::Spark1 | Program::Hadoop | Program::HadoopJenkins => (1 << 31) - 64,
             Program::Guava | Program::Spark => ((1 << 31) - 64) * 64,
             Program::Datasketches => ((1 << 31) - 64) * 64,
-            Program::Go | Program::Pyprobables => 1 << 56,
             Program::Bip37 => BIP37.0 * 8,
+            // Positions are 32 bits wide.
+            Program::Squid => 1 << 32,
+            _ => 1 << 56,
         }
     }
 
     /// The most positions of a key.
     pub(super) fn most_hashes(self) -> u32 {
-        if self == Program::Bip37 { BIP37.1 } else { 64 }
+        match self {
+            Program::Bip37 => BIP37.1,
+            Program::Squid => SQUID_HASHES,
+            _ => 64,
+        }
+    }
+
+    /// The fewest positions of a key.
+    pub(super) fn least_hashes(self) -> u32 {
+        if self == Program::Squid { SQUID_HASHES } else { 1 }
+    }
+
+    /// Whether every position of a key has a slice of its own.
+    pub(super) fn is_sliced(self) -> bool {
+        self == Program::PybloomLive
+    }
+
+    /// The largest of the flags.
+    pub(super) fn most_flags(self) -> u8 {
+        if matches!(self, Program::Bip37 | Program::Squid) { u8::MAX } else { 0 }
     }
 
     /// Whether it has a seed, and the largest.
     pub(super) fn most_salt(self) -> u64 {
         match self {
             Program::Spark | Program::Bip37 => u32::MAX.into(),
-            Program::Datasketches => u64::MAX,
+            Program::Datasketches | Program::Pybloomfiltermmap => u64::MAX,
             _ => 0,
         }
     }
@@ -118,8 +158,19 @@ impl Program {
     /// The bits that the program itself takes for this many keys and this rate.
     pub(super) fn bits_for(self, items: u64, rate: f64) -> u64 {
         let bits = items as f64 * optimal_bits_per_key(rate);
+        let slices = f64::from(self.hashes_for(0, items, rate));
         let whole = match self {
-            Program::Guava | Program::Guava32 | Program::Spark | Program::Spark1 | Program::Bip37 => bits.floor(),
+            Program::Guava | Program::Guava32 | Program::Spark | Program::Spark1 | Program::Bip37 | Program::Rbloom => {
+                bits.floor()
+            }
+            Program::PybloomLive => (bits / slices).ceil() * slices,
+            Program::Pybloomfiltermmap => ((bits / slices).ceil() * slices).max(128.0),
+            Program::Squid => {
+                // Whole bits per entry, from the rate of four positions.
+                let hashes = f64::from(SQUID_HASHES);
+                let per_entry = (-hashes / (-rate.powf(1.0 / hashes)).ln_1p()).ceil().clamp(1.0, 255.0);
+                items as f64 * per_entry
+            }
             _ => bits.ceil(),
         };
         let most = self.most_bits() as f64;
@@ -136,8 +187,16 @@ impl Program {
             Program::Spark | Program::Spark1 | Program::Pyprobables => best.round(),
             Program::Hadoop | Program::HadoopJenkins | Program::Go => best.ceil(),
             Program::Bip37 => best.floor(),
+            // Of the bits before they are rounded to bytes.
+            Program::Rbloom => {
+                let whole = (items as f64 * optimal_bits_per_key(rate)).floor();
+                (whole / items.max(1) as f64 * std::f64::consts::LN_2).floor()
+            }
+            Program::PybloomLive => (-rate.log2()).ceil(),
+            Program::Pybloomfiltermmap => (-rate.log2()).floor(),
+            Program::Squid => f64::from(SQUID_HASHES),
         };
-        hashes.clamp(1.0, f64::from(self.most_hashes())) as u32
+        hashes.clamp(f64::from(self.least_hashes()), f64::from(self.most_hashes())) as u32
     }
 }
 
@@ -164,8 +223,10 @@ fn with_one_behind<R>(key: &[u8], hash: impl Fn(&[u8]) -> R) -> R {
 
 impl Shape {
     /// Visits the positions of a key as long as `visit` says so; whether it did for all.
+    ///
+    /// `seeds` are those of the positions, for a program whose files have them.
     #[inline]
-    pub(super) fn all(&self, key: &[u8], visit: impl FnMut(u64) -> bool) -> bool {
+    pub(super) fn all(&self, key: &[u8], seeds: &[u32], visit: impl FnMut(u64) -> bool) -> bool {
         let (bits, salt) = (self.bits, self.salt);
         match self.program {
             Program::Guava => {
@@ -212,17 +273,46 @@ impl Shape {
                 let seed = |i: u32| i.wrapping_mul(0xfba4_c795).wrapping_add(salt as u32);
                 self.each(|i| u64::from(murmur3_32(key, seed(i))) % bits, visit)
             }
+            Program::Squid => {
+                let words = squid_words(key);
+                self.each(|i| u64::from(words[i as usize]) % bits, visit)
+            }
+            Program::Rbloom => {
+                let mut hash = rbloom_hash(key);
+                self.each(|_| rbloom_step(&mut hash) % bits, visit)
+            }
+            Program::PybloomLive => SliceHash::of(bits, self.hashes).all(key, visit),
+            Program::Pybloomfiltermmap => self.each(
+                |i| {
+                    let (h, g) = murmur3_128_seeded(key, seeds[i as usize]);
+                    (h ^ g) % bits
+                },
+                visit,
+            ),
         }
     }
 
     /// The same for a key of which only a digest is known: plain double hashing, which no program has.
     #[inline]
     pub(super) fn all_of_digest(&self, (h, g): (u64, u64), visit: impl FnMut(u64) -> bool) -> bool {
+        if self.program.is_sliced() {
+            // Mixed, for between slices the errors of a plain sum do not cancel.
+            let slice = self.bits / u64::from(self.hashes);
+            let in_slice = |i: u64| mix(h ^ mix(g.wrapping_add(i))) % slice;
+            return self.each(|i| u64::from(i) * slice + in_slice(i.into()), visit);
+        }
         self.each(|i| h.wrapping_add(u64::from(i).wrapping_mul(g | 1)) % self.bits, visit)
     }
 
+    /// The seeds of the positions, where the program's files have them; those that we choose follow from the salt.
+    pub(super) fn seeds(&self) -> Vec<u32> {
+        let count = if self.program == Program::Pybloomfiltermmap { self.hashes } else { 0 };
+        let mut random = SplitMix::new(self.salt);
+        (0..count).map(|_| (random.next_u64() >> 32) as u32).collect()
+    }
+
     #[inline(always)]
-    fn each(&self, position: impl Fn(u32) -> u64, mut visit: impl FnMut(u64) -> bool) -> bool {
+    fn each(&self, mut position: impl FnMut(u32) -> u64, mut visit: impl FnMut(u64) -> bool) -> bool {
         (0..self.hashes).all(|i| visit(position(i)))
     }
 
@@ -240,7 +330,13 @@ impl Shape {
     }
 
     /// The file of a filter with these words.
-    pub(super) fn write(&self, words: &[u64], made_for: Option<(u64, f64)>, items: u64) -> Result<Vec<u8>> {
+    pub(super) fn write(
+        &self,
+        words: &[u64],
+        seeds: &[u32],
+        made_for: Option<(u64, f64)>,
+        items: u64,
+    ) -> Result<Vec<u8>> {
         let big = |words: &[u64]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
         let little = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
         let bytes = || little(words)[..self.bits.div_ceil(8) as usize].to_vec();
@@ -265,13 +361,7 @@ impl Shape {
                 [big(&numbers), big(words)].concat()
             }
             Program::Pyprobables => {
-                let (planned, rate) = made_for.ok_or_else(|| {
-                    Error::parameter(
-                        "items",
-                        "given with `fpr`, from which pyprobables computes all sizes",
-                        "not given",
-                    )
-                })?;
+                let (planned, rate) = need(made_for, "from which pyprobables computes all sizes")?;
                 let single = rate as f32;
                 let told = Self::pyprobables(planned, single);
                 if (told.bits, told.hashes) != (self.bits, self.hashes) {
@@ -299,7 +389,58 @@ impl Shape {
                 let (hashes, tweak) = (self.hashes.to_le_bytes(), (self.salt as u32).to_le_bytes());
                 [&length[..], &body, &hashes, &tweak, &[self.flags]].concat()
             }
+            Program::Squid => {
+                let (capacity, per_entry) = self.squid_entries(made_for.map(|(items, _)| items))?;
+                let count = u32::try_from(items).unwrap_or(u32::MAX);
+                let numbers = [capacity, count, 0, (self.bits / 8) as u32].map(u32::to_be_bytes).concat();
+                let reserved = [0; SQUID_HEADER - 22];
+                let kinds = [per_entry, SQUID_HASHES as u8];
+                [&SQUID_VERSIONS.map(u16::to_be_bytes).concat()[..], &numbers, &kinds, &reserved, &bytes()].concat()
+            }
+            Program::Rbloom => [&u64::from(self.hashes).to_le_bytes()[..], &bytes()].concat(),
+            Program::PybloomLive => {
+                let (capacity, rate) = need(made_for, "which pybloom-live keeps with the filter")?;
+                let slices = u64::from(self.hashes);
+                let numbers = [rate.to_bits(), slices, self.bits / slices, capacity, items];
+                [little(&numbers), bytes()].concat()
+            }
+            Program::Pybloomfiltermmap => {
+                let (capacity, rate) = need(made_for, "which pybloomfiltermmap keeps with the filter")?;
+                let mut header = vec![0; MMAP_HEADER];
+                let mut at = 0;
+                let mut write = |bytes: &[u8]| {
+                    header[at..at + bytes.len()].copy_from_slice(bytes);
+                    at += bytes.len();
+                };
+                write(MMAP_MAGIC);
+                write(&self.bits.to_le_bytes());
+                write(&MMAP_RECORD.to_le_bytes());
+                write(&capacity.to_le_bytes());
+                write(&rate.to_bits().to_le_bytes());
+                write(&self.hashes.to_le_bytes());
+                seeds.iter().for_each(|seed| write(&seed.to_le_bytes()));
+                // Version 1, and the number of items is right.
+                header[MMAP_VERSION..MMAP_VERSION + 2].copy_from_slice(&[1, 1]);
+                [header, bytes()].concat()
+            }
         })
+    }
+
+    /// What Squid's header says of the size: entries and bits for each, from which a reader computes the bytes again.
+    fn squid_entries(&self, planned: Option<u64>) -> Result<(u32, u8)> {
+        let bytes = self.bits / 8;
+        let fits = |entries: u64, each: u64| (entries * each).div_ceil(8) == bytes;
+        let told = u64::from(self.flags);
+        let of_five = (self.bits / 5, 5);
+        let with = |entries: u64| (1..=255).find(|each| fits(entries, *each)).map(|each| (entries, each));
+        let found = match planned.filter(|entries| *entries <= u32::MAX.into()) {
+            Some(entries) if told > 0 && fits(entries, told) => Some((entries, told)),
+            Some(entries) => with(entries),
+            None => None,
+        };
+        let (entries, each) = found.unwrap_or(of_five);
+        let too_large = || Error::parameter("bits", "a digest of at most 2^32 - 1 entries", self.bits);
+        Ok((u32::try_from(entries).map_err(|_| too_large())?, each as u8))
     }
 
     /// The shape that pyprobables gives a filter for this many keys at this rate, which it keeps as a single-precision number.
@@ -310,6 +451,27 @@ impl Shape {
         Shape { program, bits, hashes, salt: 0, flags: 0 }
     }
 }
+
+/// What the filter was made for, which some files tell.
+fn need(made_for: Option<(u64, f64)>, why: &str) -> Result<(u64, f64)> {
+    made_for.ok_or_else(|| Error::parameter("items", format!("given with `fpr`, {why}"), "not given"))
+}
+
+/// Bytes before the bits of a cache digest, and the versions that it has and needs.
+const SQUID_HEADER: usize = 128;
+const SQUID_VERSIONS: [u16; 2] = [5, 3];
+/// The largest fill of a digest that Squid takes.
+const SQUID_FILL: f64 = 0.65;
+
+/// The first bytes of a file of pybloomfiltermmap.
+const MMAP_MAGIC: &[u8] = b"MBITARRAY";
+/// Bytes of the record behind the magic bytes, the number of bits and its own length; with them it is filled up to whole blocks.
+const MMAP_RECORD: u32 = 1200;
+const MMAP_HEADER: usize = 1280;
+/// Where the record tells its version, behind room for 256 seeds and a pointer.
+const MMAP_VERSION: usize = 1077;
+/// Where it tells how many items there were when it was last written.
+const MMAP_ITEMS: usize = 1085;
 
 /// Words of which as many bytes are there as this many bits take, lowest first; what is behind the last bit must be zero.
 fn words_of_bytes(bytes: &[u8], bits: u64) -> Result<Vec<u64>> {
@@ -347,7 +509,7 @@ impl<'a> Reader<'a> {
 impl Parsed {
     fn plain(program: Program, bits: u64, hashes: u32, words: Vec<u64>) -> Self {
         let shape = Shape { program, bits, hashes, salt: 0, flags: 0 };
-        Parsed { shape, words, made_for: None, items: None }
+        Parsed { shape, words, seeds: Vec::new(), made_for: None, items: None }
     }
 
     /// Reads `BloomFilter.writeTo` of Guava.
@@ -413,7 +575,7 @@ impl Parsed {
         expect(rate > 0.0 && rate < 1.0, "the false-positive rate", "above 0 and below 1", rate)?;
         let shape = Shape::pyprobables(planned, rate);
         let words = Reader(bytes).bits_left(shape.bits, BEHIND)?;
-        Ok(Parsed { shape, words, made_for: Some((planned, rate.into())), items: Some(items) })
+        Ok(Parsed { shape, words, seeds: Vec::new(), made_for: Some((planned, rate.into())), items: Some(items) })
     }
 
     /// Reads `toByteArray` of DataSketches.
@@ -464,6 +626,88 @@ impl Parsed {
         Ok(parsed)
     }
 
+    /// Reads a cache digest of Squid, header and mask.
+    pub(super) fn squid(bytes: &[u8]) -> Result<Self> {
+        let mut reader = Reader(bytes);
+        let mut header = Reader(reader.take(SQUID_HEADER)?);
+        let (current, required) = (header.u16()?.swap_bytes(), header.u16()?.swap_bytes());
+        let [has, needs] = SQUID_VERSIONS;
+        expect(current >= needs, "the version of a cache digest", &format!("{needs} or newer"), current)?;
+        expect(required <= has, "the version that a cache digest needs", &format!("{has} or older"), required)?;
+        let (capacity, count) = (header.big_u32()?, header.big_u32()?);
+        let (_deleted, mask) = (header.big_u32()?, header.big_u32()?);
+        let (per_entry, hashes) = (header.u8()?, header.u8()?);
+        expect(capacity > 0, "the capacity of a cache digest", "1 at least", capacity)?;
+        expect(per_entry > 0, "the bits per entry of a cache digest", "1 at least", per_entry)?;
+        expect(hashes == SQUID_HASHES as u8, "the hash functions of a cache digest", "4", hashes)?;
+        let planned = (u64::from(capacity) * u64::from(per_entry)).div_ceil(8);
+        expect(planned == mask.into(), "the bytes of the mask", &planned.to_string(), mask)?;
+        let bits = planned * 8;
+        let words = reader.bits_left(bits, 0)?;
+        let ones = words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        let fill = ones as f64 / bits as f64;
+        expect(
+            fill <= SQUID_FILL,
+            "the fill of a cache digest",
+            &format!("{SQUID_FILL} at most"),
+            format!("{fill:.3}"),
+        )?;
+        let mut parsed = Self::plain(Program::Squid, bits, hashes.into(), words);
+        parsed.shape.flags = per_entry;
+        let rate = (1.0 - (-f64::from(hashes) / f64::from(per_entry)).exp()).powi(hashes.into());
+        parsed.made_for = Some((capacity.into(), rate));
+        parsed.items = Some(count.into());
+        Ok(parsed)
+    }
+
+    /// Reads `Bloom.save` of rbloom.
+    pub(super) fn rbloom(bytes: &[u8]) -> Result<Self> {
+        let mut reader = Reader(bytes);
+        let hashes = u32::try_from(reader.u64()?).unwrap_or(u32::MAX);
+        let bits = reader.0.len() as u64 * 8;
+        let words = reader.bits_left(bits, 0)?;
+        Ok(Self::plain(Program::Rbloom, bits, hashes, words))
+    }
+
+    /// Reads `BloomFilter.tofile` of pybloom-live.
+    pub(super) fn pybloom_live(bytes: &[u8]) -> Result<Self> {
+        let mut reader = Reader(bytes);
+        let rate = reader.f64()?;
+        let (slices, slice, capacity, count) = (reader.u64()?, reader.u64()?, reader.u64()?, reader.u64()?);
+        expect(rate > 0.0 && rate < 1.0, "the error rate", "above 0 and below 1", rate)?;
+        expect(capacity > 0, "the capacity", "1 at least", capacity)?;
+        let bits = slices.saturating_mul(slice);
+        let words = reader.bits_left(bits, 0)?;
+        let hashes = u32::try_from(slices).unwrap_or(u32::MAX);
+        let mut parsed = Self::plain(Program::PybloomLive, bits, hashes, words);
+        (parsed.made_for, parsed.items) = (Some((capacity, rate)), Some(count));
+        Ok(parsed)
+    }
+
+    /// Reads a file that pybloomfiltermmap3 has mapped.
+    pub(super) fn pybloomfiltermmap(bytes: &[u8]) -> Result<Self> {
+        let mut reader = Reader(bytes);
+        let header = reader.take(MMAP_HEADER)?;
+        let mut fields = Reader(header);
+        let magic = fields.take(MMAP_MAGIC.len())?;
+        let told = || String::from_utf8_lossy(magic).into_owned();
+        expect(magic == MMAP_MAGIC, "the first bytes of a file of pybloomfiltermmap", "MBITARRAY", told())?;
+        let (bits, record) = (fields.u64()?, fields.u32()?);
+        expect(record == MMAP_RECORD, "the length of its record", &MMAP_RECORD.to_string(), record)?;
+        let (capacity, rate, hashes) = (fields.u64()?, fields.f64()?, fields.u32()?);
+        expect(capacity > 0, "the capacity", "1 at least", capacity)?;
+        expect(rate > 0.0 && rate < 1.0, "the error rate", "above 0 and below 1", rate)?;
+        let most = Program::Pybloomfiltermmap.most_hashes();
+        expect((1..=most).contains(&hashes), "the positions of a key", &format!("1 to {most}"), hashes)?;
+        let words = reader.bits_left(bits, 0)?;
+        let mut parsed = Self::plain(Program::Pybloomfiltermmap, bits, hashes, words);
+        parsed.seeds = (0..hashes).map(|_| fields.u32()).collect::<Result<_>>()?;
+        parsed.made_for = Some((capacity, rate));
+        // It is told once the file was opened again; before that it is zero.
+        parsed.items = Some(Reader(&header[MMAP_ITEMS..]).u64()?).filter(|items| *items > 0);
+        Ok(parsed)
+    }
+
     /// Refuses what the program itself would not make.
     pub(super) fn checked(self) -> Result<Self> {
         let Shape { program, bits, hashes, .. } = self.shape;
@@ -473,8 +717,10 @@ impl Parsed {
             &format!("1 to {}", program.most_bits()),
             bits,
         )?;
-        let most = program.most_hashes();
-        expect((1..=most).contains(&hashes), "the positions of a key", &format!("1 to {most}"), hashes)?;
+        let (least, most) = (program.least_hashes(), program.most_hashes());
+        expect((least..=most).contains(&hashes), "the positions of a key", &format!("{least} to {most}"), hashes)?;
+        let fits = !program.is_sliced() || bits.is_multiple_of(hashes.into());
+        expect(fits, "the number of bits", &format!("{hashes} equal slices"), bits)?;
         Ok(self)
     }
 
