@@ -323,6 +323,14 @@ pub trait Contains {
             *answer = self.contains(key);
         }
     }
+
+    /// The answers for keys that are 64-bit numbers, as those for their eight little-endian bytes: columns of numbers
+    /// need no slice for each key.
+    fn contains_words(&self, keys: &[u64], answers: &mut [bool]) {
+        for (key, answer) in keys.iter().zip(answers) {
+            *answer = self.contains(&key.to_le_bytes());
+        }
+    }
 }
 
 /// Put an item in.

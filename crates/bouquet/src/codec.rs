@@ -19,11 +19,15 @@ use crate::kind::{Config, Facts, ParameterType, Setting, Structure};
 use crate::store::{BitMatrix, BitStore, Counters, Opening, Orientation, Words, WritableMap};
 
 mod authentication;
+mod cells;
 mod pace;
 mod patch;
 mod state;
+pub use crate::store::Grain;
 use authentication::Authenticator;
 pub(crate) use authentication::Code;
+pub use cells::CellStore;
+pub(crate) use cells::stores;
 use pace::PACE;
 pub use pace::Pace;
 pub use patch::{PATCH_MAGIC, PATCH_VERSION};
@@ -154,6 +158,8 @@ struct Section<'a> {
     bytes: SectionBytes<'a>,
     /// Bits of the store before coding.
     bits: u64,
+    /// Bits of its cells.
+    width: u32,
     coding: Coding,
     /// Where its bytes change in a file, if they do.
     place: Option<&'a WritableMap>,
@@ -212,12 +218,18 @@ impl<'a> Encoder<'a> {
         // What could not be decoded is written as it is.
         let section = if self.coding == Coding::Raw || bits.len() > MAX_CODED_BITS {
             let place = bits.writable_map();
-            Section { bytes: SectionBytes::Words(bits.words()), bits: bits.len(), coding: Coding::Raw, place }
+            Section { bytes: SectionBytes::Words(bits.words()), bits: bits.len(), width: 1, coding: Coding::Raw, place }
         } else {
             // The store's own words and length agree, which is all that the coder could refuse.
             let coded = coder::encode_bits(bits.words(), bits.len()).expect("a store has the words of its bits");
             let bytes = [coded.ones.to_le_bytes().as_slice(), &coded.bytes].concat();
-            Section { bytes: SectionBytes::Owned(bytes), bits: bits.len(), coding: Coding::Arithmetic, place: None }
+            Section {
+                bytes: SectionBytes::Owned(bytes),
+                bits: bits.len(),
+                width: 1,
+                coding: Coding::Arithmetic,
+                place: None,
+            }
         };
         self.sections.push(section);
     }
@@ -230,12 +242,12 @@ impl<'a> Encoder<'a> {
         // What could not be decoded is written as it is.
         let section = if self.coding == Coding::Raw || !codable {
             let place = counters.writable_map();
-            Section { bytes: SectionBytes::Words(counters.words()), bits, coding: Coding::Raw, place }
+            Section { bytes: SectionBytes::Words(counters.words()), bits, width, coding: Coding::Raw, place }
         } else {
             // Counters of at most 32 bits, all below 2^width and the same in both passes: nothing to refuse.
             let coded = coder::encode_counters(counters.iter().map(|counter| counter as u32), width)
                 .expect("a store's counters have its width");
-            Section { bytes: SectionBytes::Owned(coded), bits, coding: Coding::Arithmetic, place: None }
+            Section { bytes: SectionBytes::Owned(coded), bits, width, coding: Coding::Arithmetic, place: None }
         };
         self.sections.push(section);
     }
@@ -244,14 +256,26 @@ impl<'a> Encoder<'a> {
     pub fn words(&mut self, words: &'a [u64]) {
         let bits = words.len() as u64 * 64;
         self.vouch(|code| code.store_words(bits, words));
-        self.sections.push(Section { bytes: SectionBytes::Words(words), bits, coding: Coding::Raw, place: None });
+        self.sections.push(Section {
+            bytes: SectionBytes::Words(words),
+            bits,
+            width: 64,
+            coding: Coding::Raw,
+            place: None,
+        });
     }
 
     /// A store of bytes.
     pub fn bytes(&mut self, bytes: Vec<u8>) {
         let bits = bytes.len() as u64 * 8;
         self.vouch(|code| code.store(bits, &bytes));
-        self.sections.push(Section { bytes: SectionBytes::Owned(bytes), bits, coding: Coding::Raw, place: None });
+        self.sections.push(Section {
+            bytes: SectionBytes::Owned(bytes),
+            bits,
+            width: 8,
+            coding: Coding::Raw,
+            place: None,
+        });
     }
 
     /// The stores that `fill` writes, copied, so that they need not live as long as the structure: for one that is kept

@@ -19,7 +19,7 @@ use crate::capability::{
     Advance, BuildFrom, Cardinality, Classify, Compress, Contains, Count, Dataset, Decode, Difference, Estimate, Get,
     Grow, Insert, Intersect, Judge, List, Listing, Merge, NoteType, Overlap, Remove, Set, Subtract, Top, Weigh,
 };
-use crate::codec::{Decoder, Encoder};
+use crate::codec::{Decoder, Encoder, Grain};
 use crate::error::Result;
 use crate::hash::Hashing;
 
@@ -355,6 +355,9 @@ pub trait Structure: Any + Clone + Send + Sync + Sized {
     /// Whether keys are hashed. Where they are not, a secret vouches for a filter and hides nothing.
     const HASHES_KEYS: bool = true;
 
+    /// Whether filters have a form that many threads change at once, in [`shared`](crate::shared).
+    const SHARED: bool = false;
+
     /// Which of its verbs need settings other than the usual ones. A verb that is not named is there whatever the settings.
     const NEEDS: &'static [Need] = &[];
 
@@ -396,6 +399,11 @@ pub trait Structure: Any + Clone + Send + Sync + Sized {
         Vec::new()
     }
 
+    /// What the cells of its stores are, store by store, where their types do not say it: see [`Grain`].
+    fn grains(&self) -> Vec<Option<Grain>> {
+        Vec::new()
+    }
+
     /// The rates that theory expects of this shape after `items` distinct items were inserted.
     fn expected(&self, items: u64) -> Rates;
 
@@ -432,6 +440,7 @@ pub struct Kind {
     pub(crate) built_whole: bool,
     pub(crate) knows_absent: bool,
     pub(crate) hashes_keys: bool,
+    pub(crate) shared: bool,
     pub(crate) needs: &'static [Need],
     pub(crate) note: fn(&Config) -> NoteType,
     pub(crate) advice: fn(&Config) -> Option<String>,
@@ -442,6 +451,7 @@ pub struct Kind {
     pub(crate) hashing: fn(&dyn Any) -> &Hashing,
     pub(crate) stats: fn(&dyn Any) -> Stats,
     pub(crate) figures: fn(&dyn Any) -> Vec<Figure>,
+    pub(crate) grains: fn(&dyn Any) -> Vec<Option<Grain>>,
     pub(crate) is_in_place: fn(&dyn Any) -> bool,
     pub(crate) expected: fn(&dyn Any, u64) -> Rates,
     pub(crate) encode: for<'a> fn(&'a dyn Any, &mut Encoder<'a>),
@@ -588,6 +598,7 @@ impl Kind {
             built_whole: T::BUILT_WHOLE,
             knows_absent: T::KNOWS_ABSENT,
             hashes_keys: T::HASHES_KEYS,
+            shared: T::SHARED,
             needs: T::NEEDS,
             note: T::note,
             advice: T::advice,
@@ -598,6 +609,7 @@ impl Kind {
             hashing: |value| own::<T>(value).hashing(),
             stats: |value| own::<T>(value).stats(),
             figures: |value| own::<T>(value).figures(),
+            grains: |value| own::<T>(value).grains(),
             is_in_place: |value| own::<T>(value).is_in_place(),
             expected: |value, items| own::<T>(value).expected(items),
             encode: |value, encoder| own::<T>(value).encode(encoder),
@@ -678,6 +690,18 @@ impl Kind {
     #[must_use]
     pub const fn hashes_keys(&self) -> bool {
         self.hashes_keys
+    }
+
+    /// Whether its filters have a form that many threads change at once, without a lock, in [`shared`](crate::shared).
+    ///
+    /// ```
+    /// use bouquet::registry;
+    /// assert!(registry::find("standard")?.is_shared() && !registry::find("scalable")?.is_shared());
+    /// # Ok::<(), bouquet::Error>(())
+    /// ```
+    #[must_use]
+    pub const fn is_shared(&self) -> bool {
+        self.shared
     }
 
     /// The verbs that the kind has.

@@ -144,6 +144,7 @@ pub use foreign::redis_bloom::{RedisBloom, RedisBloomSettings};
 pub use foreign::redis_count_min::{RedisCountMin, RedisCountMinSettings};
 pub use foreign::redis_cuckoo::{RedisCuckoo, RedisCuckooSettings};
 pub use foreign::redis_top_k::{RedisTopK, RedisTopKSettings};
+pub use foreign::spark_count_min::{SparkCountMin, SparkCountMinSettings};
 pub use key::{ByHash, Key};
 pub use membership::best_of_n::{BestOfN, BestOfNSettings};
 pub use membership::compacted::{Compacted, CompactedSettings};
@@ -182,3 +183,8 @@ pub mod internals {
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So are those of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/src/rust.md")]
+struct Guide;

@@ -35,7 +35,7 @@ pub enum Takes {
     Share,
     /// Two whole numbers, the first and the last of a range: `10..20`.
     Span,
-    /// Another filter of the same kind.
+    /// Another filter, of the same kind unless its text names one.
     Filter,
 }
 

@@ -7,7 +7,7 @@ use super::mechanism::{
 };
 use super::settings::{ByRate, Settings};
 use crate::capability::{Dataset, Decoding, Estimate, Frequent, Listing, Multiplicity, NoteType, Overlap, Verdict};
-use crate::codec::{Decoder, Encoder, delta};
+use crate::codec::{Decoder, Encoder, Grain, delta};
 use crate::error::{Result, same};
 use crate::hash::Hashing;
 use crate::key::Key;
@@ -675,6 +675,7 @@ impl<M: Mechanism> Structure for Filter<M> {
     const BUILT_WHOLE: bool = M::BUILT_WHOLE;
     const KNOWS_ABSENT: bool = M::KNOWS_ABSENT;
     const HASHES_KEYS: bool = M::HASHES_KEYS;
+    const SHARED: bool = M::SHARED;
     const NEEDS: &'static [Need] = M::NEEDS;
     const SPECIALS: &'static [Special<Self>] = M::SPECIALS;
 
@@ -714,6 +715,10 @@ impl<M: Mechanism> Structure for Filter<M> {
 
     fn figures(&self) -> Vec<Figure> {
         self.mechanism.figures()
+    }
+
+    fn grains(&self) -> Vec<Option<Grain>> {
+        self.mechanism.grains()
     }
 
     fn expected(&self, items: u64) -> Rates {

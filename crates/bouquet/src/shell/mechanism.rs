@@ -3,7 +3,7 @@
 use crate::capability::{
     Answer, Dataset, Decoding, Estimate, Frequent, Item, Listing, Multiplicity, Note, NoteType, Overlap, Verdict,
 };
-use crate::codec::{Decoder, Encoder};
+use crate::codec::{Decoder, Encoder, Grain};
 use crate::error::{Error, Result};
 use crate::hash::{Digest, Hashing};
 use crate::key::{self, Key};
@@ -79,6 +79,9 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
 
     /// Whether keys are hashed. Where they are not, a secret vouches for a filter and hides nothing.
     const HASHES_KEYS: bool = true;
+
+    /// Whether there is a form that many threads change at once, in [`shared`](crate::shared).
+    const SHARED: bool = false;
 
     /// Stores up to this many bits are near: prefetching them does not pay. The default is the second-level cache's
     /// size, for mechanisms that read a place or two per key; those that read more, or find them later, take
@@ -163,6 +166,11 @@ pub trait Mechanism: Clone + PartialEq + std::fmt::Debug + Send + Sync + 'static
 
     /// What else there is to tell of its present state.
     fn figures(&self) -> Vec<Figure> {
+        Vec::new()
+    }
+
+    /// What the cells of its stores are, store by store, where their types do not say it: see [`Grain`].
+    fn grains(&self) -> Vec<Option<Grain>> {
         Vec::new()
     }
 

@@ -32,6 +32,10 @@ impl<M: Test> Contains for Filter<M> {
     fn contains_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
         Filter::contains_batch(self, keys, answers);
     }
+
+    fn contains_words(&self, keys: &[u64], answers: &mut [bool]) {
+        Filter::contains_batch(self, keys, answers);
+    }
 }
 
 impl<M: Put> Insert for Filter<M> {

@@ -16,7 +16,7 @@
 use crate::error::{Error, Result};
 use crate::simd::{ones::Ones, prefetch};
 use crate::store::lanes::Lanes;
-use crate::store::{BitStore, field_max, invert_window, read_field, read_window, write_field};
+use crate::store::{BitStore, Grain, field_max, invert_window, read_field, read_window, write_field};
 
 /// The most slots of a bucket.
 pub(crate) const MAX_SLOTS: u32 = 8;
@@ -116,6 +116,15 @@ impl Buckets {
 
     pub(crate) fn len(&self) -> u64 {
         self.buckets
+    }
+
+    /// What its cells are: entries, or whole buckets where these are coded.
+    pub(crate) fn grain(&self) -> Grain {
+        let (bits, slots) = (self.shape.bucket_bits() as u32, self.shape.slots());
+        match bits.is_multiple_of(slots) && !self.shape.sorted {
+            true => Grain { name: "fingerprints", width: bits / slots, group: slots },
+            false => Grain { name: "buckets of fingerprints", width: bits, group: 1 },
+        }
     }
 
     pub(crate) fn shape(&self) -> Shape {

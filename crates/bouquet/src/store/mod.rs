@@ -4,6 +4,7 @@ pub(crate) mod atomic;
 mod bits;
 pub(crate) mod buckets;
 mod counters;
+mod grain;
 pub(crate) mod lanes;
 pub(crate) mod lfsr;
 pub(crate) mod matrix;
@@ -12,6 +13,7 @@ mod words;
 
 pub use bits::BitStore;
 pub use counters::Counters;
+pub use grain::Grain;
 pub use matrix::{BitMatrix, Orientation};
 pub use words::Words;
 

@@ -154,10 +154,17 @@ fn batches_of_a_filter_this_large(subject: &Subject, far: u64) -> Verdict {
     let single: Vec<bool> = asked.refs().iter().map(|key| contains.contains(key)).collect();
     for count in [0, 1, 31, 64, 65, asked.numbers.len()] {
         let mut answers = vec![true; asked.numbers.len()];
+        let mut of_words = answers.clone();
         contains.contains_batch(&asked.refs()[..count], &mut answers);
-        let differs = (0..count).find(|&i| answers[i] != single[i]);
-        ensure!(differs.is_none(), "question {differs:?} of {count}: a batch answers otherwise than a single call");
-        ensure!(answers[count..].iter().all(|answer| *answer), "a batch of {count} has changed further answers");
+        contains.contains_words(&asked.numbers[..count], &mut of_words);
+        for (form, answers) in [("batch", answers), ("batch of numbers", of_words)] {
+            let differs = (0..count).find(|&i| answers[i] != single[i]);
+            ensure!(
+                differs.is_none(),
+                "question {differs:?} of {count}: a {form} answers otherwise than a single call"
+            );
+            ensure!(answers[count..].iter().all(|answer| *answer), "a {form} of {count} has changed further answers");
+        }
     }
     Ok(())
 }
