@@ -5,6 +5,7 @@ import time
 import pytest
 from resp import Error, text
 from servers import Server, free_ports, version
+from test_kinds import ITEMS, kinds, made
 
 FILL = [
     ("BF.RESERVE", "bf", "0.01", 50),
@@ -86,7 +87,9 @@ def test_replicas_have_equal_digests_after_sync_and_after_commands(binary, tmp_p
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     [port] = free_ports(1)
-    master = Server(binary, "--port", port, "--bind", "127.0.0.1", folder=tmp_path / "one")
+    # By default newer masters wait some seconds for more replicas before they send a snapshot.
+    options = ["--port", port, "--bind", "127.0.0.1", "--repl-diskless-sync-delay", 0]
+    master = Server(binary, *options, folder=tmp_path / "one")
     replica = Server(binary, folder=tmp_path / "two")
     try:
         with master.client() as client, replica.client() as other:
@@ -105,6 +108,62 @@ def test_replicas_have_equal_digests_after_sync_and_after_commands(binary, tmp_p
             assert client("WAIT", 1, 5000) == 1
             assert digests(other) == digests(client), "replicated commands"
             assert other("BF.ADD", "bf", "x").startswith("READONLY")
+    finally:
+        replica.stop()
+        master.stop()
+
+
+def change_all(client, kind, note):
+    """Every change that the kind has a verb or an action for; those that refuse change nothing anywhere."""
+    one = [ITEMS[1]] if note is None else [ITEMS[1], note]
+    for command in [("BQ.REMOVE", "k", *one), ("BQ.SET", "k", ITEMS[2], "9"), ("BQ.ADVANCE", "k", 1), ("BQ.GROW", "k"),
+                    ("BQ.MERGE", "union", "k", "k"), ("BQ.INTERSECT", "common", "k", "k"), ("BQ.SUBTRACT", "union", "k")]:
+        client(*command)
+    for name in kind["specials"]:
+        for argument in [[], [ITEMS[3]], ["1"], ["0.5"], ["0..3"], ["k"], [ITEMS[3], "1"]]:
+            client("BQ.ACT", "k", name, *argument)
+    client("BQ.ADD", "k", *one)
+
+
+def test_filters_of_every_kind_are_equal_on_replicas_in_snapshots_and_in_files(binary, tmp_path):
+    """A master decides once: commands that it passes on or applies again lead to the same filter, whatever the kind."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    [port] = free_ports(1)
+    options = ["--port", port, "--bind", "127.0.0.1", "--repl-diskless-sync-delay", 0]
+    options += ["--appendonly", "yes", "--aof-use-rdb-preamble", "no"]
+    master = Server(binary, *options, folder=tmp_path / "one")
+    replica = Server(binary, folder=tmp_path / "two")
+    try:
+        with master.client() as client, replica.client() as other:
+            other("REPLICAOF", "127.0.0.1", port)
+            wait_for(lambda: info(other, "replication")["master_link_status"] == "up", "the replica is in sync")
+            every = kinds(client)
+            for kind in every:
+                note = made(client, kind)
+                change_all(client, kind, note)
+                for key in ("k", "empty", "union", "common"):
+                    client("RENAME", key, f"{key}-{kind['kind']}")
+            keys = sorted(text(client("KEYS", "*")))
+            assert len(keys) >= 2 * len(every)
+            before = client("DEBUG", "DIGEST-VALUE", *keys)
+            assert client("WAIT", 1, 5000) == 1
+            found = other("DEBUG", "DIGEST-VALUE", *keys)
+            assert not [key for key, one, two in zip(keys, before, found) if one != two], "commands passed on"
+            whole = client("DEBUG", "DIGEST")
+            assert other("DEBUG", "DIGEST") == whole
+            assert client("DEBUG", "RELOAD") == "OK"
+            found = client("DEBUG", "DIGEST-VALUE", *keys)
+            assert not [key for key, one, two in zip(keys, before, found) if one != two], "a snapshot"
+        master.restart()
+        with master.client() as client:
+            found = client("DEBUG", "DIGEST-VALUE", *keys)
+            assert not [key for key, one, two in zip(keys, before, found) if one != two], "commands applied again"
+            client("BGREWRITEAOF")
+            wait_for(lambda: info(client, "persistence")["aof_rewrite_in_progress"] == "0", "the rewrite ends")
+        master.restart()
+        with master.client() as client:
+            assert client("DEBUG", "DIGEST") == whole, "the rewritten file"
     finally:
         replica.stop()
         master.stop()

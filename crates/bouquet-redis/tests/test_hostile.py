@@ -3,11 +3,13 @@
 import base64
 import random
 import struct
+import time
 
 import pytest
 from resp import Error
 from servers import Server, version
 from test_citizen import FILL, info
+from test_kinds import kinds, made
 from test_redisbloom import dumps, scandump
 from test_valkey import Filter
 
@@ -161,3 +163,43 @@ def test_damaged_bytes_of_every_sort(binary, total):
         assert accepted > total // 20, "some must be accepted, or nothing is tried"
         assert "failed inside" not in server.tail()
         assert client("PING") == "PONG"
+
+
+HUGE = [2**20, 2**28, 2**36, 10**12, 2**48, 2**62, "1e18", "1e300", "0.0000001", "1e-300", "-1", "nan"]
+
+
+def test_no_setting_makes_a_kind_take_more_than_it_may(binary):
+    """Each setting of each kind at sizes that nobody has memory for: refused before the memory is taken, and soon."""
+    with Server(binary, module_args=["max_filter_bytes", LIMIT]) as server, server.client(timeout=60) as client:
+        slow, made, refused = [], 0, 0
+        for kind in kinds(client):
+            base = ["items", "100"] if "items" in kind["settings"] else []
+            for setting in kind["settings"]:
+                for value in HUGE:
+                    for others in {(), tuple(base) if setting != "items" else ()}:
+                        begun = time.monotonic()
+                        reply = client("BQ.CREATE", "k", kind["kind"], *others, setting, value)
+                        if time.monotonic() - begun > 5:
+                            slow.append((kind["kind"], setting, value, time.monotonic() - begun))
+                        made += reply == "OK"
+                        refused += isinstance(reply, Error)
+                        assert not isinstance(reply, Error) or "failed inside" not in reply, (kind["kind"], setting, value)
+                        client("DEL", "k")
+            peak = int(info(client)["used_memory_peak"])
+            assert peak < 20 * LIMIT, (kind["kind"], peak)
+        assert not slow, slow
+        assert made > 100 and refused > 1_000
+
+
+def test_time_may_be_asked_to_pass_for_ever(client):
+    tried = 0
+    for kind in kinds(client):
+        if "advance" in kind["verbs"]:
+            client("FLUSHALL")
+            made(client, kind)
+            for ticks in [2**20, 2**40, 2**63 - 1]:
+                begun = time.monotonic()
+                assert client("BQ.ADVANCE", "k", ticks) == "OK"
+                assert time.monotonic() - begun < 2, (kind["kind"], ticks)
+                tried += 1
+    assert tried > 5
