@@ -489,6 +489,13 @@ impl Chunk {
         self.view.cell(at)
     }
 
+    /// The numbers at these places of an array that has only such.
+    pub fn words(&self, range: std::ops::Range<usize>, words: &mut [u64]) {
+        for (word, at) in words.iter_mut().zip(range) {
+            *word = if let Cell::Word(number) = self.cell(at) { number } else { 0 };
+        }
+    }
+
     /// Whether the items are numbers, and whether none is null.
     pub fn is_plain(&self) -> (bool, bool) {
         (matches!(self.view.layout, Layout::Int { .. } | Layout::Bool(_)), self.view.valid.is_empty())

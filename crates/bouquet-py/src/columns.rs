@@ -65,6 +65,40 @@ impl Column {
         }
     }
 
+    /// Whether all keys are 64-bit numbers and none is missing.
+    pub fn is_words(&self) -> bool {
+        match self {
+            Column::Items { of, .. } => matches!(of, Items::Integers { .. }),
+            Column::Arrow(chunk) => chunk.is_plain() == (true, true),
+        }
+    }
+
+    /// Goes over the numbers of a column of them, piece by piece: `run` gets the place of the first of a piece.
+    pub fn each_words<E>(
+        &self,
+        range: Range<usize>,
+        mut run: impl FnMut(usize, &[u64]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut words = [0; PIECE];
+        for first in range.clone().step_by(PIECE) {
+            let range = first..range.end.min(first + PIECE);
+            match self {
+                Column::Items { bytes, width: 8, of: Items::Integers { big: false, .. } } => {
+                    let items = bytes[range.start * 8..range.end * 8].as_chunks().0;
+                    words.iter_mut().zip(items).for_each(|(word, item)| *word = u64::from_le_bytes(*item));
+                }
+                Column::Items { bytes, width, of: Items::Integers { signed, big } } => {
+                    let items = bytes[range.start * width..range.end * width].chunks_exact(*width);
+                    words.iter_mut().zip(items).for_each(|(word, item)| *word = widened(item, *signed, *big));
+                }
+                Column::Items { .. } => {}
+                Column::Arrow(chunk) => chunk.words(range.clone(), &mut words),
+            }
+            run(first, &words[..range.len()])?;
+        }
+        Ok(())
+    }
+
     /// Goes over the keys of these places, piece by piece.
     pub fn each<E>(&self, range: Range<usize>, mut run: impl FnMut(Piece<'_>) -> Result<(), E>) -> Result<(), E> {
         let mut words = [[0; 8]; PIECE];
@@ -77,11 +111,11 @@ impl Column {
                     let keys: Vec<&[u8]> = bytes[range.start * 8..range.end * 8].chunks_exact(8).collect();
                     run(Piece { first, keys: &keys, places: None })?;
                 }
-                Column::Items { bytes, width, of: Items::Integers { signed, big } } => {
-                    let items = bytes[range.start * width..range.end * width].chunks_exact(*width);
-                    widen(items, &mut words, *signed, *big);
-                    run_words(first, &words[..range.len()], &mut run)?;
-                }
+                column if column.is_words() => column.each_words(range, |_, numbers| {
+                    words.iter_mut().zip(numbers).for_each(|(word, number)| *word = number.to_le_bytes());
+                    let keys: Vec<&[u8]> = words[..numbers.len()].iter().map(<[u8; 8]>::as_slice).collect();
+                    run(Piece { first, keys: &keys, places: None })
+                })?,
                 Column::Items { bytes, width, of: Items::Bytes } => {
                     let items = bytes[range.start * width..range.end * width].chunks_exact(*width);
                     let keys: Vec<&[u8]> = items.map(without_zeros).collect();
@@ -96,24 +130,12 @@ impl Column {
                         ends.iter().map(|&end| &text[std::mem::replace(&mut start, end)..end]).collect();
                     run(Piece { first, keys: &keys, places: None })?;
                 }
-                Column::Arrow(chunk) => match chunk.is_plain() {
-                    (true, true) => {
-                        for (word, at) in words.iter_mut().zip(range.clone()) {
-                            *word = if let Cell::Word(number) = chunk.cell(at) { number.to_le_bytes() } else { [0; 8] };
-                        }
-                        run_words(first, &words[..range.len()], &mut run)?;
-                    }
-                    (_, all_valid) => sparse(chunk, range, &mut words, all_valid, &mut run)?,
-                },
+                Column::Items { .. } => {}
+                Column::Arrow(chunk) => sparse(chunk, range, &mut words, &mut run)?,
             }
         }
         Ok(())
     }
-}
-
-fn run_words<E>(first: usize, words: &[[u8; 8]], run: &mut impl FnMut(Piece<'_>) -> Result<(), E>) -> Result<(), E> {
-    let keys: Vec<&[u8]> = words.iter().map(<[u8; 8]>::as_slice).collect();
-    run(Piece { first, keys: &keys, places: None })
 }
 
 /// Keys of any type, of which some may be missing.
@@ -121,7 +143,6 @@ fn sparse<E>(
     chunk: &Chunk,
     range: Range<usize>,
     words: &mut [[u8; 8]; PIECE],
-    all_valid: bool,
     run: &mut impl FnMut(Piece<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let first = range.start;
@@ -138,23 +159,21 @@ fn sparse<E>(
         }
         places.push(place);
     }
-    let is_dense = all_valid && keys.len() == range.len();
+    let is_dense = keys.len() == range.len();
     run(Piece { first, keys: &keys, places: (!is_dense).then_some(&places) })
 }
 
-/// The integers of a buffer in 8 little-endian bytes.
-fn widen<'a>(items: impl Iterator<Item = &'a [u8]>, words: &mut [[u8; 8]; PIECE], signed: bool, big: bool) {
-    for (word, item) in words.iter_mut().zip(items) {
-        let (mut bytes, width) = ([0; 8], item.len());
-        bytes[..width].copy_from_slice(item);
-        if big {
-            bytes[..width].reverse();
-        }
-        if signed && bytes[width - 1] >= 0x80 {
-            bytes[width..].fill(0xff);
-        }
-        *word = bytes;
+/// An integer of a buffer, extended to 64 bits.
+fn widened(item: &[u8], signed: bool, big: bool) -> u64 {
+    let (mut bytes, width) = ([0; 8], item.len());
+    bytes[..width].copy_from_slice(item);
+    if big {
+        bytes[..width].reverse();
     }
+    if signed && bytes[width - 1] >= 0x80 {
+        bytes[width..].fill(0xff);
+    }
+    u64::from_le_bytes(bytes)
 }
 
 fn without_zeros(item: &[u8]) -> &[u8] {

@@ -467,13 +467,18 @@ impl Filter {
 
     /// Which of many keys may be in the filter: an array of booleans. Missing values are not.
     fn contains_many<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let answers = self.answers(
+        let of_words = |filter: &AnyFilter, words: &[u64], answers: &mut [bool]| {
+            filter.contains()?.contains_words(words, answers);
+            Ok(())
+        };
+        let answers = self.answers_or_words(
             py,
             keys,
             |filter, keys, answers| {
                 filter.contains()?.contains_batch(keys, answers);
                 Ok(())
             },
+            Some(&of_words),
             false,
         )?;
         array(py, &answers.iter().map(|answer| u8::from(*answer)).collect::<Vec<_>>(), "bool")
@@ -966,6 +971,18 @@ impl Filter {
         run: impl Fn(&AnyFilter, &[&[u8]], &mut [T]) -> bouquet::Result<()> + Sync,
         missing: T,
     ) -> PyResult<Vec<T>> {
+        self.answers_or_words(py, keys, run, None, missing)
+    }
+
+    /// As [`answers`](Self::answers), with a way of its own for columns of numbers.
+    fn answers_or_words<'py, T: Clone + Send + Sync>(
+        &self,
+        py: Python<'py>,
+        keys: &Bound<'py, PyAny>,
+        run: impl Fn(&AnyFilter, &[&[u8]], &mut [T]) -> bouquet::Result<()> + Sync,
+        of_words: Option<&OfWords<'_, T>>,
+        missing: T,
+    ) -> PyResult<Vec<T>> {
         let answers = std::cell::RefCell::new(Vec::new());
         let put = |filter: &AnyFilter, piece: &crate::columns::Piece<'_>, to: &mut [T], first: usize| match piece.places
         {
@@ -984,7 +1001,12 @@ impl Filter {
                 self.read_long(py, |filter| {
                     answer(column, &mut own, |range, part| {
                         let first = range.start;
-                        column.each(range, |piece| put(filter, &piece, part, first))
+                        match of_words {
+                            Some(run) if column.is_words() => column.each_words(range, |at, words| {
+                                run(filter, words, &mut part[at - first..][..words.len()])
+                            }),
+                            _ => column.each(range, |piece| put(filter, &piece, part, first)),
+                        }
                     })
                 })?;
                 answers.borrow_mut().append(&mut own);
@@ -1000,6 +1022,9 @@ impl Filter {
         Ok(answers.into_inner())
     }
 }
+
+/// Answers numbers.
+type OfWords<'a, T> = dyn Fn(&AnyFilter, &[u64], &mut [T]) -> bouquet::Result<()> + Sync + 'a;
 
 /// Inserts a column whose first key has this place among the notes.
 fn insert_column(filter: &mut AnyFilter, column: &Column, notes: &Notes, first: usize) -> bouquet::Result<u64> {

@@ -12,11 +12,13 @@
 //! | `settings.rs`, `special.rs` | keywords as settings; what one kind alone can do |
 //! | `shared.rs` | filters that threads use without a lock |
 //! | `theory.rs`, `build.rs` | the formulas, from their sources |
+//! | `advice.rs` | which kind to take |
 //! | `errors.rs` | the library's errors as exceptions |
 
 // The classes' documentation is Python's; tests are too.
 #![allow(missing_docs)]
 
+mod advice;
 mod arrow;
 mod columns;
 mod errors;
@@ -31,6 +33,8 @@ mod theory;
 /// What the Python part of the package is made of.
 #[pyo3::pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::advice::advise;
     #[pymodule_export]
     use super::filter::{
         Filter, Ready, build, class_of, from_bytes, from_foreign, key_bytes, open, random_secret, register,

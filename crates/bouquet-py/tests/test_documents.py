@@ -81,7 +81,7 @@ def blocks(path: pathlib.Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["docs/python.md", "crates/bouquet-py/README.md"])
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/guide/src/python.md", "crates/bouquet-py/README.md"])
 def test_the_code_of_a_page_runs(page: str, tmp_path: pathlib.Path) -> None:
     program = tmp_path / "page.py"
     program.write_text("\n".join(blocks(REPOSITORY / page)), encoding="utf-8")

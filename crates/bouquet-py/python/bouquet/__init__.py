@@ -33,7 +33,7 @@ from ._errors import (
     UnknownKindError,
     UnsupportedError,
 )
-from ._filter import Filter, explain, kind, kinds, make_classes, size
+from ._filter import Filter, advise, explain, kind, kinds, make_classes, size
 from ._native import (
     SharedBlocked,
     SharedBloom,
@@ -46,6 +46,7 @@ from ._native import (
 )
 from ._records import (
     UNKNOWN,
+    Advice,
     Decoding,
     Entry,
     Estimate,
@@ -73,6 +74,7 @@ _classes = make_classes()
 globals().update(_classes)
 
 __all__ = [
+    "Advice",
     "AmbiguousError",
     "BuildError",
     "Decoding",
@@ -105,6 +107,7 @@ __all__ = [
     "Unknown",
     "UnknownKindError",
     "UnsupportedError",
+    "advise",
     "build",
     "explain",
     "formats",

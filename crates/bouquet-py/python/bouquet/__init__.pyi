@@ -31,6 +31,7 @@ from ._errors import (
     UnsupportedError as UnsupportedError,
 )
 from ._records import (
+    Advice as Advice,
     Decoding as Decoding,
     Entry as Entry,
     Estimate as Estimate,
@@ -216,6 +217,23 @@ def kind(name: str) -> Kind: ...
 def kinds(verb: str | None = None, *, family: str | None = None) -> list[Kind]: ...
 def explain(name: str) -> str: ...
 def size(name: str, /, **settings: Any) -> Plan: ...
+def advise(
+    *,
+    items: int,
+    fpr: float = 0.01,
+    need: Iterable[str] = (),
+    grows: bool = False,
+    window: float | None = None,
+    static: bool = False,
+    hostile: bool = False,
+    shared: bool = False,
+    sent: float = 0.0,
+    skew: float | None = None,
+    memory: int | None = None,
+    reads: float = 0.9,
+    may_miss: float = 0.0,
+    optimise: str | None = None,
+) -> list[Advice]: ...
 def formats() -> list[tuple[str, str]]: ...
 def verbs() -> list[str]: ...
 def key_bytes(object: Key) -> bytes: ...
@@ -312,6 +330,7 @@ class Compacted(Filter):
         strong: bool | None = None,
     ) -> Self: ...
     def unpacked(self) -> Any: ...
+    def pack(self, argument: Filter) -> Any: ...
 
 class Blocked(Filter):
     def __new__(
@@ -449,7 +468,7 @@ class Pipelined(Filter):
         fpr: float | None = 0.01,
         bits: int | float | None = None,
         hashes: int | float | None = None,
-        layout: Literal['flat', 'sliced', 'banked'] | None = 'flat',
+        layout: Literal['flat', 'sliced', 'banked', 'blocked', 'ultra-fast'] | None = 'flat',
         stages: Literal['two', 'full', 'auto'] | None = 'two',
         first: int | float | None = None,
         seed: int | None = None,
@@ -471,7 +490,7 @@ class EnergyEfficient(Filter):
         fpr: float | None = 0.01,
         bits: int | float | None = None,
         hashes: int | float | None = None,
-        layout: Literal['flat', 'sliced', 'banked'] | None = 'flat',
+        layout: Literal['flat', 'sliced', 'banked', 'blocked', 'ultra-fast'] | None = 'flat',
         policy: Literal['hysteresis', 'proportional', 'predictive', 'fixed'] | None = 'hysteresis',
         least: int | float | None = 2,
         queue: int | float | None = 16,
@@ -551,6 +570,7 @@ class PartitionedHashing(Filter):
         hashes: int | float | None = None,
         group: int | float | None = 8,
         families: int | float | None = 64,
+        choice: Literal['seeds', 'subsets'] | None = 'seeds',
         passes: int | float | None = 3,
         seed: int | None = None,
         wide: bool | None = None,
@@ -1736,6 +1756,25 @@ class RedisTopK(Filter):
     ) -> Self: ...
     def kept(self, key: Key) -> Any: ...
 
+class SparkCountMin(Filter):
+    def __new__(
+        cls,
+        *,
+        items: int | float | None = None,
+        fpr: float | None = 0.01,
+        eps: float | None = 0.001,
+        delta: float | None = 0.01,
+        width: int | float | None = None,
+        rows: int | float | None = None,
+        salt: int | float | None = 0,
+        keys: Literal['text', 'numbers'] | None = 'text',
+        seed: int | None = None,
+        wide: bool | None = None,
+        secret: bytes | None = None,
+        strong: bool | None = None,
+    ) -> Self: ...
+    def total(self) -> Any: ...
+
 class ForeignBits(Filter):
     def __new__(
         cls,
@@ -1744,7 +1783,7 @@ class ForeignBits(Filter):
         fpr: float | None = 0.01,
         bits: int | float | None = None,
         hashes: int | float | None = None,
-        program: Literal['guava', 'guava-32', 'spark', 'spark-1', 'hadoop', 'hadoop-jenkins', 'go', 'pyprobables', 'datasketches', 'bip37'] | None = 'guava',
+        program: Literal['guava', 'guava-32', 'spark', 'spark-1', 'hadoop', 'hadoop-jenkins', 'go', 'pyprobables', 'datasketches', 'bip37', 'squid', 'rbloom', 'pybloom-live', 'pybloomfiltermmap'] | None = 'guava',
         salt: int | float | None = 0,
         flags: int | float | None = 0,
         seed: int | None = None,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from . import _native
-from ._records import Kind, Plan
+from ._records import Advice, Kind, Plan
 
 #: What users of other packages would type, and what to type here.
 _HINTS = {
@@ -234,6 +236,40 @@ def size(name: str, /, **settings: Any) -> Plan:
     """
     plan: Plan = _native.plan(name, settings)
     return plan
+
+
+def advise(
+    *,
+    items: int,
+    fpr: float = 0.01,
+    need: Iterable[str] = (),
+    grows: bool = False,
+    window: float | None = None,
+    static: bool = False,
+    hostile: bool = False,
+    shared: bool = False,
+    sent: float = 0.0,
+    skew: float | None = None,
+    memory: int | None = None,
+    reads: float = 0.9,
+    may_miss: float = 0.0,
+    optimise: str | None = None,
+) -> list[Advice]:
+    """The kinds that do what is needed, the best first.
+
+    `need` are verbs; `grows`, `static` and `window` (seconds) say how keys come and go; `hostile` that strangers choose them, `shared` that
+    threads change the filter at once; `sent` how often a day it is sent; `skew` is an exponent of Zipf's law, `memory` the bytes that it may
+    take, `reads` the share of queries, `may_miss` the share of keys that may be missed. `optimise` is "memory", "speed" or "bytes-sent".
+
+    >>> import bouquet
+    >>> best = bouquet.advise(items=100_000, fpr=0.001, need=["remove"])[0]
+    >>> "remove" in bouquet.kind(best.kind).verbs, best.bits_per_key < 20
+    (True, True)
+    """
+    found = _native.advise(
+        items, fpr, list(need), grows, window, static, hostile, shared, sent, skew, memory, reads, may_miss, optimise
+    )
+    return [Advice(**{name: one[name] for name in Advice._fields}) for one in json.loads(found)]
 
 
 def _settings_text(facts: dict[str, Any]) -> str:

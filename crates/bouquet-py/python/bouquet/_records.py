@@ -46,6 +46,24 @@ class Entry(NamedTuple):
     count: int  # type: ignore[assignment]
 
 
+class Advice(NamedTuple):
+    """A kind that does what was asked for, with its settings, why it has its place, what it costs and how it is made.
+
+    Bytes, nanoseconds and rates are predictions; `lines` has ready lines for `shell`, `rust`, `python` and `redis`.
+    """
+
+    kind: str
+    why: str
+    settings: dict[str, str]
+    bytes: int
+    bits_per_key: float
+    bytes_sent: int
+    ns_per_operation: float
+    rates: dict[str, float]
+    notes: list[str]
+    lines: dict[str, str]
+
+
 class Listing(NamedTuple):
     """What was read back, and how many cells could not be decoded."""
 
