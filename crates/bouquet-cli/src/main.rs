@@ -26,8 +26,10 @@ Examples:
   bouquet decode braids.bf flows.txt                  exact counts, once all keys are known
   bouquet compare --can remove --items 1e6            kinds side by side: size, errors, speed
   bouquet store put shelf pairs.txt                   keys and values in a folder, durable
+  bouquet advise --items 1e7 --fpr 0.001              which kind to take, and why
   bouquet kinds --can remove                          kinds whose keys can be removed
   bouquet explain KIND                                the idea, the formulas, the parameters
+  bouquet explore                                     the same on a page of the browser, by bouquet-explore
   bouquet lab list                                    the papers' figures and tables, reproduced by bouquet-lab
 
 A command that is not listed runs the program of its name, such as bouquet-lab for `lab`, which lies beside bouquet or on \

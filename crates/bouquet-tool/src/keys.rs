@@ -62,6 +62,12 @@ pub fn parse_bytes(text: &str) -> Result<usize, String> {
 }
 
 impl Input {
+    /// The lines of one file, or of standard input if it is `-`.
+    pub fn of_file(path: &Path) -> Self {
+        let max_key = parse_bytes(MAX_KEY).unwrap_or(usize::MAX);
+        Input { files: vec![path.into()], null: false, crlf: false, max_key }
+    }
+
     /// Other files of keys, of the same form as these ones.
     pub fn of(&self, files: &[PathBuf]) -> Self {
         Input { files: files.to_vec(), ..self.clone() }

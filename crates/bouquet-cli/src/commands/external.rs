@@ -12,6 +12,7 @@ use crate::failure::{Failure, Found, Outcome};
 
 /// The programs that belong to bouquet, and what they do.
 const COMPANIONS: &[(&str, &str)] = &[
+    ("explore", "shows filters on a page of the browser"),
     ("lab", "reproduces the figures, tables and numbers of the papers"),
     ("data", "works on data sets and on the filters of other systems"),
     ("net", "works on packets, flows and routes"),

@@ -2,12 +2,14 @@
 
 mod add;
 mod advance;
+mod advise;
 mod ask;
 mod build;
 mod change;
 mod classify;
 mod combine;
 mod compare;
+mod complete;
 mod compress;
 mod convert;
 mod count;
@@ -24,6 +26,7 @@ mod intersect;
 mod judge;
 mod kinds;
 mod list;
+mod man;
 mod merge;
 mod patch;
 mod query;
@@ -75,10 +78,13 @@ pub enum Command {
     Verify(verify::Verify),
     Size(size::Size),
     Compare(compare::Compare),
+    Advise(advise::Advise),
     Kinds(kinds::Kinds),
     Explain(explain::Explain),
     Secret(secret::Secret),
     Store(store::Store),
+    Complete(complete::Complete),
+    Man(man::Man),
     #[command(external_subcommand)]
     External(Vec<OsString>),
 }
@@ -116,10 +122,13 @@ impl Command {
             Command::Verify(command) => command.run(),
             Command::Size(command) => command.run(),
             Command::Compare(command) => command.run(),
+            Command::Advise(command) => command.run(),
             Command::Kinds(command) => command.run(),
             Command::Explain(command) => command.run(),
             Command::Secret(command) => command.run(),
             Command::Store(command) => command.run(),
+            Command::Complete(command) => command.run(),
+            Command::Man(command) => command.run(),
             Command::External(words) => external::run(words),
         }
     }

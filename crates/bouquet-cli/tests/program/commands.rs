@@ -299,7 +299,7 @@ fn help_tells_what_files_and_standard_input_mean() {
         .map(|line| line.split_whitespace().next().unwrap().to_owned())
         .filter(|command| command != "help")
         .collect();
-    assert_eq!(commands.len(), 33, "{commands:?}");
+    assert_eq!(commands.len(), 36, "{commands:?}");
     for command in &commands {
         let help = place.run(&[command, "--help"]).found().text();
         if help.contains("[FILE]...") {

@@ -3,6 +3,7 @@
 //! No test names a kind that it needs: kinds are chosen by what `bouquet kinds` says of them, so that a new kind is
 //! put through every command it takes part in. What only certain settings of one kind can do has a file of its own.
 
+mod advise;
 mod bad_input;
 mod commands;
 mod convert;
@@ -10,6 +11,7 @@ mod external;
 mod files;
 mod frequencies;
 mod growing;
+mod guide;
 mod limits;
 mod messages;
 mod pace;

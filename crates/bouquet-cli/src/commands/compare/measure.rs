@@ -3,10 +3,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use bouquet::capability::{Answer, Dataset, Item, Note, NoteType, Verdict};
+use bouquet::capability::{Dataset, Item, Note, NoteType};
 use bouquet::hash::{Hashing, mix};
 use bouquet::kind::{Config, ErrorClass, Kind, Rates, Setting, Verb, common};
 use bouquet::{AnyFilter, Error, Result};
+use bouquet_advice::ask;
 
 use super::Refused;
 use crate::failure::Failure;
@@ -242,27 +243,6 @@ fn configured(kind: &'static Kind, verbs: &[Verb], items: &str, fpr: &str, set: 
         Err(error) => return Err(error),
     }
     Ok(config)
-}
-
-/// Which of the keys seem present, by whichever verb tells.
-fn ask(filter: &AnyFilter, keys: &[&[u8]], answers: &mut [bool]) -> Result<()> {
-    if filter.can(Verb::Contains) {
-        filter.contains()?.contains_batch(keys, answers);
-    } else if filter.can(Verb::Count) {
-        let count = filter.count()?;
-        keys.iter().zip(answers).for_each(|(key, answer)| *answer = count.count(key).count > 0);
-    } else if filter.can(Verb::Get) {
-        let get = filter.get()?;
-        keys.iter().zip(answers).for_each(|(key, answer)| *answer = get.get(key) != Answer::Absent);
-    } else if filter.can(Verb::Judge) {
-        let judge = filter.judge()?;
-        let may_be_in = |verdict| matches!(verdict, Verdict::In | Verdict::Undetermined);
-        keys.iter().zip(answers).for_each(|(key, answer)| *answer = may_be_in(judge.judge(key)));
-    } else {
-        let classify = filter.classify()?;
-        keys.iter().zip(answers).for_each(|(key, answer)| *answer = !classify.classify(key).is_empty());
-    }
-    Ok(())
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
