@@ -99,7 +99,7 @@ impl Coded {
         bytes.take(self.len.div_ceil(8) as usize).collect()
     }
 
-    /// The numbers of a code in [bytes](Self::bytes); `None` if it is not the one code of so many.
+    /// The numbers of a code in [bytes](Self::bytes); `None` unless they are the only code of `count` numbers.
     pub(super) fn from_bytes(shape: Shape, count: u64, bytes: &[u8]) -> Result<Option<Self>> {
         let len = 8 * bytes.len() as u64;
         // Every code has a bit at least.
